@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Small helpers on borrowed bytes; the type itself is public, in weir/types.h. */
+#pragma once
+
+#include <string.h>
+
+#include <weir/types.h>
+
+/* A slice over a string literal, without its NUL. */
+#define SLICE(literal) ((struct weir_slice){"" literal, sizeof(literal) - 1})
+
+static inline struct weir_slice slice_of(const void *ptr, size_t len)
+{
+    return (struct weir_slice){(const char *)ptr, len};
+}
+
+static inline struct weir_slice slice_of_str(const char *s)
+{
+    return (struct weir_slice){s, strlen(s)};
+}
+
+static inline bool slice_eq(struct weir_slice a, struct weir_slice b)
+{
+    return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* What is left after the first n bytes; n may not pass the end. */
+static inline struct weir_slice slice_from(struct weir_slice s, size_t n)
+{
+    return (struct weir_slice){s.ptr + n, s.len - n};
+}
