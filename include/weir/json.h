@@ -93,6 +93,9 @@ WEIR_API void weir_json_reader_cut(struct weir_json_reader *r);
 /* What has arrived so far; NULL while there is nothing to show. O(1), no copy. */
 WEIR_API const struct weir_json *weir_json_reader_value(const struct weir_json_reader *r);
 
+/* The same, for those who hang it into a larger value of the same document. */
+WEIR_API struct weir_json *weir_json_reader_root(struct weir_json_reader *r);
+
 /* Bytes accepted so far; after an error the index of the offending byte. */
 WEIR_API size_t weir_json_reader_offset(const struct weir_json_reader *r);
 
@@ -147,9 +150,14 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_set(struct weir_json_doc *do
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_push(struct weir_json *array,
                                                          struct weir_json *value);
 
+/* As push, but before the member that now has this position. */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json *array, size_t position,
+                                                           struct weir_json *value);
+
 /*
  * Appends to a string value, in amortised constant time per byte. Halves of a
- * surrogate pair that meet at the seam become one character.
+ * surrogate pair that meet at the seam become one character, which changes the
+ * last three bytes; slices taken before see that.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_append(struct weir_json_doc *doc,
                                                            struct weir_json *string,

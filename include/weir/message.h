@@ -69,6 +69,7 @@ struct weir_message_handlers {
 struct weir_message_limits {
     struct weir_sse_limits sse;
     size_t max_message_bytes; /* 64 MiB: memory of the message */
+    size_t max_blocks;        /* 4096: content blocks, tool calls, choices */
     unsigned max_depth;       /* 512: nesting of any JSON in the stream */
 };
 

@@ -129,9 +129,15 @@ void weir_sse_reset(struct weir_sse *d)
     d->has_retry = false;
 }
 
+static bool starts_with_bom(struct weir_slice line)
+{
+    return line.len >= 3 && memcmp(line.ptr, "\xEF\xBB\xBF", 3) == 0;
+}
+
 bool weir_sse_pending(const struct weir_sse *d)
 {
-    return d->line.len > 0 || d->data.is_set || d->type.is_set || d->id_is_set;
+    size_t n_bom = d->is_first_line && starts_with_bom(weir_buf_slice(&d->line)) ? 3 : 0;
+    return d->line.len > n_bom || d->data.is_set || d->type.is_set || d->id_is_set;
 }
 
 struct weir_slice weir_sse_last_event_id(const struct weir_sse *d)
@@ -279,8 +285,7 @@ static void take_line(struct weir_sse *d, struct weir_slice line, bool has_high,
         fail(d, WEIR_LIMIT, WEIR_LINE_TOO_LONG);
         return;
     }
-    if (d->is_first_line && line.len >= 3 && memcmp(line.ptr, "\xEF\xBB\xBF", 3) == 0)
-        line = slice_from(line, 3);
+    if (d->is_first_line && starts_with_bom(line)) line = slice_from(line, 3);
     d->is_first_line = false;
     if (has_high && utf8_valid_prefix(line) < line.len) {
         weir_buf_reset(&d->repaired);

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building and changing values, as the accumulators of src/message do. */
+#include "base/slice.h"
+#include "base/utf8.h"
+#include "codec/json_impl.h"
+
+static struct weir_json *new_whole(struct weir_json_doc *doc, enum weir_json_type type)
+{
+    struct weir_json *node = json_node_new(doc, type);
+    if (node) node->is_whole = true;
+    return node;
+}
+
+struct weir_json *weir_json_new(struct weir_json_doc *doc, enum weir_json_type type)
+{
+    /* A number without digits would be none: zero is the least there is. */
+    if (type != WEIR_JSON_NUMBER) return new_whole(doc, type);
+    struct weir_json *node = weir_json_new_string(doc, SLICE("0"));
+    if (node) node->type = WEIR_JSON_NUMBER;
+    return node;
+}
+
+static WEIR_MUST_CHECK enum weir_status append_bytes(struct weir_json_doc *doc,
+                                                     struct weir_json *node, struct weir_slice s)
+{
+    enum weir_status st = arena_text_reserve(&doc->arena, &node->text, s.len);
+    if (st != WEIR_OK || s.len == 0) return st;
+    memcpy(node->text.ptr + node->text.len, s.ptr, s.len);
+    node->text.len += (uint32_t)s.len;
+    return WEIR_OK;
+}
+
+struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_slice text)
+{
+    struct weir_json *node = new_whole(doc, WEIR_JSON_STRING);
+    if (node && append_bytes(doc, node, text) != WEIR_OK) return NULL;
+    return node;
+}
+
+/* ---- members ---- */
+
+static bool copy_key(struct weir_json_doc *doc, struct weir_json *node, struct weir_slice key)
+{
+    struct arena_text text = {0};
+    if (arena_text_reserve(&doc->arena, &text, key.len) != WEIR_OK) return false;
+    if (key.len > 0) memcpy(text.ptr, key.ptr, key.len);
+    node->key = key.len > 0 ? text.ptr : "";
+    node->key_len = (uint32_t)key.len;
+    return true;
+}
+
+/* Puts node where old was. The list knows no way back, so it is walked. */
+static void replace_member(struct weir_json *object, struct weir_json *old, struct weir_json *node)
+{
+    struct weir_json **link = &object->first;
+    struct weir_json *before = NULL;
+    while (*link != old) {
+        before = *link;
+        link = &before->next;
+    }
+    *link = node;
+    node->next = old->next;
+    node->parent = object;
+    node->key = old->key;
+    node->key_len = old->key_len;
+    if (object->last == old) object->last = node;
+    old->next = NULL;
+    old->parent = NULL;
+    json_index_replace(object, node);
+}
+
+enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *object,
+                               struct weir_slice key, struct weir_json *value)
+{
+    if (!value || !object) return WEIR_NOMEM;
+    if (object->type != WEIR_JSON_OBJECT || value->parent || value == object) return WEIR_INVALID;
+    struct weir_json *old = json_find_member(object, key);
+    if (old) {
+        replace_member(object, old, value);
+        return WEIR_OK;
+    }
+    if (!copy_key(doc, value, key)) return doc->arena.status;
+    return json_add_member(doc, object, value);
+}
+
+enum weir_status weir_json_insert(struct weir_json *array, size_t position, struct weir_json *value)
+{
+    if (!value || !array) return WEIR_NOMEM;
+    if (array->type != WEIR_JSON_ARRAY || value->parent || value == array) return WEIR_INVALID;
+    if (position >= array->n_members) {
+        json_append_member(array, value);
+        return WEIR_OK;
+    }
+    struct weir_json **link = &array->first;
+    for (size_t i = 0; i < position; i++) link = &(*link)->next;
+    value->parent = array;
+    value->next = *link;
+    *link = value;
+    array->n_members++;
+    return WEIR_OK;
+}
+
+enum weir_status weir_json_push(struct weir_json *array, struct weir_json *value)
+{
+    return weir_json_insert(array, SIZE_MAX, value);
+}
+
+/* ---- text ---- */
+
+/*
+ * Joins a high surrogate at the end of the text to a low one at the start of
+ * more: three bytes give way to four. *more becomes what is left of it.
+ */
+static WEIR_MUST_CHECK enum weir_status join_halves(struct weir_json_doc *doc,
+                                                    struct weir_json *string,
+                                                    struct weir_slice *more)
+{
+    struct weir_slice text = weir_json_text(string);
+    uint32_t high;
+    uint32_t low;
+    char joined[UTF8_MAX_BYTES];
+    if (text.len < 3 || !utf8_is_surrogate(slice_from(text, text.len - 3), &high)) return WEIR_OK;
+    if (!utf16_is_high(high) || !utf8_is_surrogate(*more, &low) || !utf16_is_low(low))
+        return WEIR_OK;
+    enum weir_status st = arena_text_reserve(&doc->arena, &string->text, 1);
+    if (st != WEIR_OK) return st;
+    string->text.len -= 3;
+    *more = slice_from(*more, 3);
+    return append_bytes(doc, string, slice_of(joined, utf8_encode(joined, utf16_join(high, low))));
+}
+
+enum weir_status weir_json_append(struct weir_json_doc *doc, struct weir_json *string,
+                                  struct weir_slice more)
+{
+    if (!string || string->type != WEIR_JSON_STRING) return WEIR_INVALID;
+    if (more.len > 0 && (unsigned char)more.ptr[0] == 0xED) {
+        enum weir_status st = join_halves(doc, string, &more);
+        if (st != WEIR_OK) return st;
+    }
+    return append_bytes(doc, string, more);
+}
+
+/* ---- copies ---- */
+
+/* The value alone, without its members. */
+static struct weir_json *copy_node(struct weir_json_doc *doc, const struct weir_json *v)
+{
+    struct weir_json *node = new_whole(doc, weir_json_type(v));
+    if (!node) return NULL;
+    node->is_whole = v->is_whole;
+    return append_bytes(doc, node, weir_json_text(v)) == WEIR_OK ? node : NULL;
+}
+
+static WEIR_MUST_CHECK enum weir_status add_copy(struct weir_json_doc *doc, struct weir_json *to,
+                                                 struct weir_json *node, struct weir_slice key)
+{
+    return to->type == WEIR_JSON_OBJECT ? weir_json_set(doc, to, key, node)
+                                        : weir_json_push(to, node);
+}
+
+/* Walks v in document order, with `to` standing in the copy where v's walk stands. */
+struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_json *v)
+{
+    struct weir_json *copy = v ? copy_node(doc, v) : weir_json_new(doc, WEIR_JSON_NULL);
+    struct weir_json *to = copy;
+    const struct weir_json *from = weir_json_first(v);
+    while (from && to) {
+        struct weir_json *node = copy_node(doc, from);
+        if (add_copy(doc, to, node, weir_json_key(from)) != WEIR_OK) return NULL;
+        if (weir_json_first(from)) {
+            to = node;
+            from = weir_json_first(from);
+            continue;
+        }
+        while (!from->next && from->parent != v) {
+            from = from->parent;
+            to = to->parent;
+        }
+        from = from->next;
+    }
+    return copy;
+}

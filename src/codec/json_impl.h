@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the JSON files of this folder share: the shape of a value.
+ *
+ * A document is an arena; a value is a node in it. Members of an array or
+ * object form a singly linked list, and every node knows its parent, so that
+ * trees of any depth are walked without recursion or a stack.
+ *
+ * An object answers "is this key there already?" in three ways as it grows:
+ * with no member, trivially; with few, by `seen`, a 64-bit sieve of cheap key
+ * hashes that mostly says "surely not", and a walk over the list otherwise;
+ * beyond INDEX_FROM members by a hash table keyed with the document's secret.
+ */
+#pragma once
+
+#include <weir/json.h>
+
+#include "base/arena.h"
+#include "base/hash.h"
+
+enum { JSON_INDEX_FROM = 16 };
+
+struct json_index;
+
+struct weir_json {
+    struct weir_json *next;
+    struct weir_json *parent;
+    const char *key;
+    uint32_t key_len;
+    uint8_t type;
+    bool is_whole;
+    union {
+        struct arena_text text; /* string, number */
+        struct {
+            struct weir_json *first; /* array, object */
+            struct weir_json *last;
+        };
+    };
+    uint32_t n_members;
+    union {
+        uint64_t seen;            /* object with up to JSON_INDEX_FROM members */
+        struct json_index *index; /* larger object */
+    };
+};
+
+struct weir_json_doc {
+    struct arena arena;
+    struct hash_key hash_key;
+    bool has_hash_key; /* made when the first index is */
+};
+
+/* A node of this document without a parent; NULL with the arena's status set. */
+struct weir_json *json_node_new(struct weir_json_doc *doc, enum weir_json_type type);
+
+/* Puts a node behind the last member of an array or object. */
+void json_append_member(struct weir_json *parent, struct weir_json *node);
+
+/*
+ * The member with this key, or NULL. Constant time on average, whatever the
+ * size and whoever chose the keys.
+ */
+struct weir_json *json_find_member(const struct weir_json *object, struct weir_slice key);
+
+/* Appends a member whose key, already set, is known to be new. */
+WEIR_MUST_CHECK enum weir_status json_add_member(struct weir_json_doc *doc,
+                                                 struct weir_json *object, struct weir_json *node);
+
+/* Makes the index name `node` where it named another member with the same key. */
+void json_index_replace(struct weir_json *object, struct weir_json *node);
+
+/* Turns a node into an empty value of another type, in its place. */
+void json_node_clear(struct weir_json *node, enum weir_json_type type);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Values: nodes, members, lookup by key, and the read-only accessors.
+ * See json_impl.h for the shape of a node.
+ */
+#include "base/mem.h"
+#include "base/slice.h"
+#include "codec/json_impl.h"
+
+/* Open addressing, at most half full; slots hold members or NULL. */
+struct json_index {
+    struct hash_key hash_key;
+    size_t mask;
+    struct weir_json *slots[];
+};
+
+/* ---- documents and nodes ---- */
+
+struct weir_json_doc *weir_json_doc_new(size_t max_bytes)
+{
+    struct weir_json_doc *doc = mem_zalloc(sizeof *doc);
+    if (doc) arena_init(&doc->arena, max_bytes > 0 ? max_bytes : WEIR_JSON_DEFAULT_BYTES);
+    return doc;
+}
+
+void weir_json_doc_free(struct weir_json_doc *doc)
+{
+    if (!doc) return;
+    arena_fini(&doc->arena);
+    mem_free(doc);
+}
+
+void weir_json_doc_reset(struct weir_json_doc *doc)
+{
+    arena_reset(&doc->arena);
+}
+
+struct weir_json *json_node_new(struct weir_json_doc *doc, enum weir_json_type type)
+{
+    struct weir_json *node = arena_alloc(&doc->arena, sizeof *node);
+    if (node) *node = (struct weir_json){.type = (uint8_t)type};
+    return node;
+}
+
+void json_node_clear(struct weir_json *node, enum weir_json_type type)
+{
+    node->type = (uint8_t)type;
+    node->is_whole = false;
+    node->first = NULL;
+    node->last = NULL;
+    node->n_members = 0;
+    node->seen = 0;
+}
+
+void json_append_member(struct weir_json *parent, struct weir_json *node)
+{
+    node->parent = parent;
+    if (parent->last) parent->last->next = node;
+    else parent->first = node;
+    parent->last = node;
+    parent->n_members++;
+}
+
+/* ---- members by key ---- */
+
+static struct weir_slice key_of(const struct weir_json *member)
+{
+    return slice_of(member->key, member->key_len);
+}
+
+/* One bit of 64 for the sieve: keys of one object tend to differ in length, first or last byte. */
+static uint64_t sieve_bit(struct weir_slice key)
+{
+    unsigned h = (unsigned)key.len;
+    if (key.len > 0) {
+        h += (unsigned char)key.ptr[0] * 5u;
+        h += (unsigned char)key.ptr[key.len - 1] * 11u;
+        h += (unsigned char)key.ptr[key.len / 2] * 29u;
+    }
+    return UINT64_C(1) << (h & 63);
+}
+
+/* The slot that holds the key, or the empty one where it would go. */
+static struct weir_json **find_slot(struct json_index *index, struct weir_slice key)
+{
+    size_t i = hash_bytes(index->hash_key, key) & index->mask;
+    while (index->slots[i] && !slice_eq(key_of(index->slots[i]), key)) i = (i + 1) & index->mask;
+    return &index->slots[i];
+}
+
+struct weir_json *json_find_member(const struct weir_json *object, struct weir_slice key)
+{
+    if (object->n_members > JSON_INDEX_FROM) return *find_slot(object->index, key);
+    if ((object->seen & sieve_bit(key)) == 0) return NULL;
+    struct weir_json *member = object->first;
+    while (member && !slice_eq(key_of(member), key)) member = member->next;
+    return member;
+}
+
+/* A table with room for twice the members that there will be next. */
+static struct json_index *make_index(struct weir_json_doc *doc, const struct weir_json *object)
+{
+    size_t n_slots = JSON_INDEX_FROM * 4;
+    while (n_slots < ((size_t)object->n_members + 1) * 4) n_slots *= 2;
+    size_t size = sizeof(struct json_index) + n_slots * sizeof(struct weir_json *);
+    struct json_index *index = arena_alloc(&doc->arena, size);
+    if (!index) return NULL;
+    memset(index, 0, size);
+    index->mask = n_slots - 1;
+    if (!doc->has_hash_key) doc->hash_key = hash_key_random();
+    doc->has_hash_key = true;
+    index->hash_key = doc->hash_key;
+    for (struct weir_json *m = object->first; m; m = m->next) *find_slot(index, key_of(m)) = m;
+    return index;
+}
+
+enum weir_status json_add_member(struct weir_json_doc *doc, struct weir_json *object,
+                                 struct weir_json *node)
+{
+    if (object->n_members < JSON_INDEX_FROM) {
+        object->seen |= sieve_bit(key_of(node));
+        json_append_member(object, node);
+        return WEIR_OK;
+    }
+    bool is_first_index = object->n_members == JSON_INDEX_FROM;
+    if (is_first_index || ((size_t)object->n_members + 1) * 2 > object->index->mask) {
+        struct json_index *index = make_index(doc, object);
+        if (!index) return doc->arena.status;
+        object->index = index;
+    }
+    *find_slot(object->index, key_of(node)) = node;
+    json_append_member(object, node);
+    return WEIR_OK;
+}
+
+void json_index_replace(struct weir_json *object, struct weir_json *node)
+{
+    if (object->n_members > JSON_INDEX_FROM) *find_slot(object->index, key_of(node)) = node;
+}
+
+/* ---- reading ---- */
+
+enum weir_json_type weir_json_type(const struct weir_json *v)
+{
+    return v ? (enum weir_json_type)v->type : WEIR_JSON_NULL;
+}
+
+bool weir_json_is_whole(const struct weir_json *v)
+{
+    return v && v->is_whole;
+}
+
+struct weir_slice weir_json_text(const struct weir_json *v)
+{
+    if (!v || (v->type != WEIR_JSON_STRING && v->type != WEIR_JSON_NUMBER))
+        return (struct weir_slice){"", 0};
+    return v->text.len > 0 ? slice_of(v->text.ptr, v->text.len) : SLICE("");
+}
+
+const struct weir_json *weir_json_get(const struct weir_json *v, struct weir_slice key)
+{
+    return v && v->type == WEIR_JSON_OBJECT ? json_find_member(v, key) : NULL;
+}
+
+const struct weir_json *weir_json_get_str(const struct weir_json *v, const char *key)
+{
+    return weir_json_get(v, slice_of_str(key));
+}
+
+static bool has_members(const struct weir_json *v)
+{
+    return v && (v->type == WEIR_JSON_ARRAY || v->type == WEIR_JSON_OBJECT);
+}
+
+const struct weir_json *weir_json_first(const struct weir_json *v)
+{
+    return has_members(v) ? v->first : NULL;
+}
+
+const struct weir_json *weir_json_next(const struct weir_json *member)
+{
+    return member ? member->next : NULL;
+}
+
+struct weir_slice weir_json_key(const struct weir_json *member)
+{
+    return member && member->key ? key_of(member) : SLICE("");
+}
+
+size_t weir_json_count(const struct weir_json *v)
+{
+    return has_members(v) ? v->n_members : 0;
+}
