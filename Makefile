@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+#
+# The front door. Meson does the work; every configuration is one target with a
+# folder of its own, so that switching costs nothing.
+#
+#   make            build/: weir, libweir.so, libweir.a, examples, tests
+#   make test       unit tests in build/
+#   make asan       unit tests with AddressSanitizer and UBSan, in build-asan/
+#   make tsan       unit tests with ThreadSanitizer, in build-tsan/
+#   make fuzz       all fuzzers, SECONDS_EACH=60 seconds each, in build-fuzz/
+#   make coverage   lines and branches reached by the tests, in build-coverage/
+#   make bench      the measurements of docs/bench.md, in build-bench/
+#   make lint       layers, limits, formatting, headers, man pages
+#   make tidy       clang-tidy over src/ and app/
+#   make format     clang-format over all our C files
+#   make install    into PREFIX=/usr/local (DESTDIR is honoured)
+#   make clean      removes all build folders
+#
+# Others: make werror-gcc, make werror-clang (compile with -Werror, as ./check does).
+# MESON_ARGS="-Dbuildtype=release" adds options when a folder is made first.
+
+PREFIX ?= /usr/local
+SECONDS_EACH ?= 60
+MESON_ARGS ?=
+NINJA ?= ninja
+C_FILES = $(wildcard $(foreach d,include/weir src/* app tests tests/unit/* tests/fuzz examples \
+          bench,$(d)/*.c $(d)/*.h))
+
+# $(call configure,FOLDER,OPTIONS): makes the folder unless it is there.
+configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
+test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
+
+.PHONY: all test asan tsan fuzz coverage bench lint tidy format install clean \
+        build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
+.DEFAULT_GOAL := all
+
+all:
+	@$(call configure,build,--prefix=$(PREFIX))
+	@$(NINJA) -C build
+
+test: all
+	@$(call test_in,build)
+
+build-asan:
+	@$(call configure,$@,-Db_sanitize=address$(,)undefined)
+	@$(NINJA) -C $@
+
+build-tsan:
+	@$(call configure,$@,-Db_sanitize=thread)
+	@$(NINJA) -C $@
+
+build-fuzz:
+	@CC=clang; export CC; $(call configure,$@,-Dfuzz=true -Db_sanitize=address$(,)undefined \
+	  -Db_lundef=false)
+	@$(NINJA) -C $@
+
+build-coverage:
+	@$(call configure,$@,-Db_coverage=true -Dbuildtype=debug)
+	@$(NINJA) -C $@
+
+werror-gcc:
+	@CC=gcc; export CC; $(call configure,build-gcc,-Dwerror=true)
+	@$(NINJA) -C build-gcc
+
+werror-clang:
+	@CC=clang; export CC; $(call configure,build-clang,-Dwerror=true -Db_lundef=false)
+	@$(NINJA) -C build-clang
+
+asan: build-asan
+	@$(call test_in,$<) --wrapper tools/no-aslr
+
+tsan: build-tsan
+	@$(call test_in,$<) --wrapper tools/no-aslr
+
+fuzz: build-fuzz
+	@tools/fuzz --seconds $(SECONDS_EACH)
+
+coverage: build-coverage
+	@find $< -name '*.gcda' -delete
+	@$(call test_in,$<)
+	@tools/coverage $<
+
+bench:
+	@tools/deps bench
+	@$(call configure,build-bench,-Dbuildtype=release)
+	@$(NINJA) -C build-bench
+	@bench/run build-bench
+
+lint:
+	@tools/layers
+	@tools/lint
+	@clang-format --dry-run -Werror $(C_FILES)
+	@mandoc -Tlint -Wwarning man/*.[1-8]
+
+tidy:
+	@$(call configure,build,--prefix=$(PREFIX))
+	@clang-tidy --quiet -p build $(filter src/%.c app/%.c,$(C_FILES))
+
+format:
+	@clang-format -i $(C_FILES)
+
+install: all
+	@meson configure build -Dprefix=$(PREFIX)
+	@$(NINJA) -C build
+	@meson install -C build --no-rebuild
+
+clean:
+	rm -rf build build-asan build-tsan build-fuzz build-coverage build-bench build-gcc build-clang
+
+# A comma that make does not take for its own.
+, := ,
