@@ -89,7 +89,8 @@ static bool add_block(struct arena *a, size_t needed)
 
 void *arena_alloc_slow(struct arena *a, size_t size, size_t align)
 {
-    if (size > a->max_bytes) {
+    /* The second claim keeps the sums below from overflowing when there is no real ceiling. */
+    if (size > a->max_bytes || size > SIZE_MAX / 2) {
         a->status = WEIR_LIMIT;
         return NULL;
     }

@@ -34,7 +34,9 @@ void *arena_alloc_slow(struct arena *a, size_t size, size_t align);
 static inline void *arena_alloc(struct arena *a, size_t size)
 {
     size_t pad = (size_t)(-(uintptr_t)a->tip & (sizeof(void *) - 1));
-    if ((size_t)(a->end - a->tip) < size + pad) return arena_alloc_slow(a, size, sizeof(void *));
+    size_t left = (size_t)(a->end - a->tip);
+    if (!a->tip || left < pad || left - pad < size)
+        return arena_alloc_slow(a, size, sizeof(void *));
     char *p = a->tip + pad;
     a->tip = p + size;
     return p;

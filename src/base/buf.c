@@ -38,6 +38,7 @@ static bool grow(struct weir_buf *b, size_t extra)
         return false;
     }
     size_t cap = b->cap < FIRST_CAP ? FIRST_CAP : b->cap;
+    if (cap > b->max) cap = b->max;
     while (cap - b->len < extra) cap = cap > b->max / 2 ? b->max : cap * 2;
     char *ptr = mem_realloc(b->ptr, cap);
     if (!ptr) {

@@ -27,5 +27,5 @@ static inline bool slice_eq(struct weir_slice a, struct weir_slice b)
 /* What is left after the first n bytes; n may not pass the end. */
 static inline struct weir_slice slice_from(struct weir_slice s, size_t n)
 {
-    return (struct weir_slice){s.ptr + n, s.len - n};
+    return (struct weir_slice){n > 0 ? s.ptr + n : s.ptr, s.len - n};
 }

@@ -63,6 +63,7 @@ static size_t ascii_prefix(const char *p, size_t len)
 size_t utf8_valid_prefix(struct weir_slice s)
 {
     size_t i = 0;
+    if (s.len == 0) return 0; /* ptr may be NULL, and NULL plus 0 is undefined */
     for (;;) {
         i += ascii_prefix(s.ptr + i, s.len - i);
         while (i < s.len && (unsigned char)s.ptr[i] >= 0x80) {
