@@ -94,7 +94,8 @@ lint:
 
 tidy:
 	@$(call configure,build,--prefix=$(PREFIX))
-	@clang-tidy --quiet -p build $(filter src/%.c app/%.c,$(C_FILES))
+	@printf '%s\n' $(filter src/%.c app/%.c,$(C_FILES)) | \
+	  xargs -n 1 -P $$(nproc) clang-tidy --quiet -p build
 
 format:
 	@clang-format -i $(C_FILES)
