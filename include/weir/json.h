@@ -134,24 +134,28 @@ WEIR_API size_t weir_json_count(const struct weir_json *v);
 /* New values belong to doc and to no parent yet. NULL: ceiling or no memory. */
 WEIR_API struct weir_json *weir_json_new(struct weir_json_doc *doc, enum weir_json_type type);
 WEIR_API struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_slice text);
+WEIR_API struct weir_json *weir_json_new_int(struct weir_json_doc *doc, int64_t n);
 
 /* A deep copy from any document. */
 WEIR_API struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_json *v);
 
 /*
  * Hangs a value without a parent under an object or array of the same document; a
- * value already under that key is replaced in its place. value may be NULL, which
- * gives WEIR_NOMEM, so that calls nest. WEIR_INVALID: wrong type, or value has a parent.
+ * value already under that key is replaced in its place. So that calls nest, a
+ * value or container that is NULL gives the reason why it could not be made
+ * (WEIR_LIMIT, WEIR_NOMEM). WEIR_INVALID: wrong type, or the value has a parent.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_set(struct weir_json_doc *doc,
                                                         struct weir_json *object,
                                                         struct weir_slice key,
                                                         struct weir_json *value);
-WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_push(struct weir_json *array,
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_push(struct weir_json_doc *doc,
+                                                         struct weir_json *array,
                                                          struct weir_json *value);
 
 /* As push, but before the member that now has this position. */
-WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json *array, size_t position,
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json_doc *doc,
+                                                           struct weir_json *array, size_t position,
                                                            struct weir_json *value);
 
 /*

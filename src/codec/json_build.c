@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Building and changing values, as the accumulators of src/message do. */
+#include <inttypes.h>
+#include <stdio.h>
+
 #include "base/slice.h"
 #include "base/utf8.h"
 #include "codec/json_impl.h"
@@ -14,10 +17,7 @@ static struct weir_json *new_whole(struct weir_json_doc *doc, enum weir_json_typ
 struct weir_json *weir_json_new(struct weir_json_doc *doc, enum weir_json_type type)
 {
     /* A number without digits would be none: zero is the least there is. */
-    if (type != WEIR_JSON_NUMBER) return new_whole(doc, type);
-    struct weir_json *node = weir_json_new_string(doc, SLICE("0"));
-    if (node) node->type = WEIR_JSON_NUMBER;
-    return node;
+    return type == WEIR_JSON_NUMBER ? weir_json_new_int(doc, 0) : new_whole(doc, type);
 }
 
 static WEIR_MUST_CHECK enum weir_status append_bytes(struct weir_json_doc *doc,
@@ -37,7 +37,22 @@ struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_sl
     return node;
 }
 
+struct weir_json *weir_json_new_int(struct weir_json_doc *doc, int64_t n)
+{
+    char digits[24];
+    int len = snprintf(digits, sizeof digits, "%" PRId64, n);
+    struct weir_json *node = weir_json_new_string(doc, slice_of(digits, (size_t)len));
+    if (node) node->type = WEIR_JSON_NUMBER;
+    return node;
+}
+
 /* ---- members ---- */
+
+/* Why a value that was to be put somewhere could not be made. */
+static enum weir_status missing(const struct weir_json_doc *doc)
+{
+    return doc->arena.status != WEIR_OK ? doc->arena.status : WEIR_INVALID;
+}
 
 static bool copy_key(struct weir_json_doc *doc, struct weir_json *node, struct weir_slice key)
 {
@@ -72,7 +87,7 @@ static void replace_member(struct weir_json *object, struct weir_json *old, stru
 enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *object,
                                struct weir_slice key, struct weir_json *value)
 {
-    if (!value || !object) return WEIR_NOMEM;
+    if (!value || !object) return missing(doc);
     if (object->type != WEIR_JSON_OBJECT || value->parent || value == object) return WEIR_INVALID;
     struct weir_json *old = json_find_member(object, key);
     if (old) {
@@ -83,9 +98,10 @@ enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *obje
     return json_add_member(doc, object, value);
 }
 
-enum weir_status weir_json_insert(struct weir_json *array, size_t position, struct weir_json *value)
+enum weir_status weir_json_insert(struct weir_json_doc *doc, struct weir_json *array,
+                                  size_t position, struct weir_json *value)
 {
-    if (!value || !array) return WEIR_NOMEM;
+    if (!value || !array) return missing(doc);
     if (array->type != WEIR_JSON_ARRAY || value->parent || value == array) return WEIR_INVALID;
     if (position >= array->n_members) {
         json_append_member(array, value);
@@ -100,9 +116,10 @@ enum weir_status weir_json_insert(struct weir_json *array, size_t position, stru
     return WEIR_OK;
 }
 
-enum weir_status weir_json_push(struct weir_json *array, struct weir_json *value)
+enum weir_status weir_json_push(struct weir_json_doc *doc, struct weir_json *array,
+                                struct weir_json *value)
 {
-    return weir_json_insert(array, SIZE_MAX, value);
+    return weir_json_insert(doc, array, SIZE_MAX, value);
 }
 
 /* ---- text ---- */
@@ -155,7 +172,7 @@ static WEIR_MUST_CHECK enum weir_status add_copy(struct weir_json_doc *doc, stru
                                                  struct weir_json *node, struct weir_slice key)
 {
     return to->type == WEIR_JSON_OBJECT ? weir_json_set(doc, to, key, node)
-                                        : weir_json_push(to, node);
+                                        : weir_json_push(doc, to, node);
 }
 
 /* Walks v in document order, with `to` standing in the copy where v's walk stands. */

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The course of a model stream, whatever its dialect: bytes to events, events
+ * to JSON, the outcome, notes, and the rule that a callback may free it all.
+ */
+#include <weir/message.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+#include "message/message_impl.h"
+
+enum {
+    DEFAULT_MESSAGE_BYTES = 64 << 20,
+    DEFAULT_BLOCKS = 4096,
+    SIDE_BYTES = 1 << 20,
+    MAX_NOTES = 64,
+};
+
+/* ---- life ---- */
+
+static void on_sse_event(void *user, const struct weir_sse_event *event);
+
+static bool make_parts(struct weir_message *m, const struct weir_message_limits *limits)
+{
+    const struct weir_sse_handlers handlers = {.on_event = on_sse_event};
+    size_t max_bytes = limits->max_message_bytes;
+    if (max_bytes == 0) max_bytes = DEFAULT_MESSAGE_BYTES;
+    m->sse = weir_sse_new(&handlers, m, &limits->sse);
+    m->doc = weir_json_doc_new(max_bytes);
+    m->side = weir_json_doc_new(SIDE_BYTES);
+    m->scratch = weir_json_doc_new(max_bytes);
+    if (!m->sse || !m->doc || !m->side || !m->scratch) return false;
+    m->event_reader = weir_json_reader_new(m->scratch, limits->max_depth);
+    m->notes = weir_json_new(m->side, WEIR_JSON_ARRAY);
+    return m->event_reader && m->notes;
+}
+
+struct weir_message *weir_message_new(enum weir_dialect dialect,
+                                      const struct weir_message_handlers *handlers, void *user,
+                                      const struct weir_message_limits *limits)
+{
+    static const struct weir_message_limits defaults = {0};
+    struct weir_message *m = mem_zalloc(sizeof *m);
+    if (!m) return NULL;
+    if (!limits) limits = &defaults;
+    if (handlers) m->on = *handlers;
+    m->user = user;
+    m->dialect = dialect == WEIR_OPENAI ? &openai_dialect : &anthropic_dialect;
+    m->max_depth = limits->max_depth;
+    m->max_blocks = limits->max_blocks > 0 ? limits->max_blocks : DEFAULT_BLOCKS;
+    if (make_parts(m, limits)) return m;
+    weir_message_free(m);
+    return NULL;
+}
+
+static void free_inputs(struct weir_message *m)
+{
+    for (size_t i = 0; i < m->dialect->n_inputs(m); i++)
+        weir_json_reader_free(m->dialect->input_at(m, i)->reader);
+}
+
+void weir_message_free(struct weir_message *m)
+{
+    if (!m) return;
+    if (m->depth > 0) {
+        m->is_dying = true;
+        weir_sse_reset(m->sse); /* drops the rest of the piece */
+        return;
+    }
+    free_inputs(m);
+    mem_free(m->parts.ptr);
+    mem_free(m->calls.ptr);
+    weir_json_reader_free(m->event_reader);
+    weir_json_doc_free(m->scratch);
+    weir_json_doc_free(m->side);
+    weir_json_doc_free(m->doc);
+    weir_sse_free(m->sse);
+    mem_free(m);
+}
+
+bool message_is_live(const struct weir_message *m)
+{
+    return !m->is_dying;
+}
+
+/* Every public call that may run callbacks stands between enter and leave. */
+static void enter(struct weir_message *m)
+{
+    if (m->depth++ == 0) m->failure = WEIR_OK;
+}
+
+static enum weir_status leave(struct weir_message *m)
+{
+    enum weir_status st = m->failure;
+    if (--m->depth == 0 && m->is_dying) {
+        weir_message_free(m);
+        return WEIR_OK;
+    }
+    return st;
+}
+
+void *message_add_item(struct weir_message *m, struct items *items, size_t item_size)
+{
+    if (items->n == m->max_blocks) {
+        message_fail(m, WEIR_LIMIT);
+        return NULL;
+    }
+    if (items->n == items->cap) {
+        size_t cap = items->cap > 0 ? items->cap * 2 : 8;
+        void *grown = mem_realloc(items->ptr, cap * item_size);
+        if (!grown) {
+            message_fail(m, WEIR_NOMEM);
+            return NULL;
+        }
+        items->ptr = grown;
+        items->cap = cap;
+    }
+    void *item = (char *)items->ptr + items->n++ * item_size;
+    memset(item, 0, item_size);
+    return item;
+}
+
+/* ---- outcome ---- */
+
+void message_finish(struct weir_message *m, enum weir_outcome outcome)
+{
+    if (m->outcome != WEIR_OUTCOME_OPEN) return;
+    m->outcome = outcome;
+    if (outcome == WEIR_OUTCOME_MESSAGE && m->on.on_message && message_is_live(m))
+        m->on.on_message(m->user, m->value);
+    if (outcome == WEIR_OUTCOME_ERROR && m->on.on_error && message_is_live(m))
+        m->on.on_error(m->user, m->error);
+    if (m->on.on_end && message_is_live(m)) m->on.on_end(m->user);
+}
+
+static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
+                                                 const char *key, struct weir_json *value)
+{
+    return weir_json_set(m->side, object, slice_of_str(key), value);
+}
+
+/* A string member if there is one, else null. */
+static struct weir_json *string_or_null(struct weir_message *m, const struct weir_json *v)
+{
+    if (weir_json_type(v) == WEIR_JSON_STRING) return weir_json_copy(m->side, v);
+    return weir_json_new(m->side, WEIR_JSON_NULL);
+}
+
+/* The error as far as memory allows: what cannot be copied is left out. */
+static void make_error(struct weir_message *m, enum weir_status code, const struct weir_json *type,
+                       struct weir_slice text, const struct weir_json *raw)
+{
+    struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
+    struct weir_slice name = slice_of_str(weir_status_name(code));
+    const struct weir_json *id = weir_json_get_str(raw, "request_id");
+    bool is_made = set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
+                   set_side(m, error, "type", string_or_null(m, type)) == WEIR_OK &&
+                   set_side(m, error, "message", weir_json_new_string(m->side, text)) == WEIR_OK;
+    if (!is_made) return;
+    m->error = error;
+    bool is_full = true;
+    if (id) is_full = set_side(m, error, "request_id", weir_json_copy(m->side, id)) == WEIR_OK;
+    if (raw && is_full)
+        is_full = set_side(m, error, "raw", weir_json_copy(m->side, raw)) == WEIR_OK;
+    if (!is_full)
+        message_note(m, "error_cut", "the sender's error is too long to keep", NO_BLOCK, NO_OFFSET);
+}
+
+void message_sender_failed(struct weir_message *m, enum weir_status code,
+                           const struct weir_json *error, const struct weir_json *raw)
+{
+    const struct weir_json *text = weir_json_get_str(error, "message");
+    if (weir_json_type(error) == WEIR_JSON_STRING) text = error;
+    bool has_text = weir_json_type(text) == WEIR_JSON_STRING;
+    make_error(m, code, weir_json_get_str(error, "type"),
+               has_text ? weir_json_text(text) : slice_of_str(weir_status_text(code)), raw);
+    message_finish(m, WEIR_OUTCOME_ERROR);
+}
+
+void message_fail(struct weir_message *m, enum weir_status st)
+{
+    if (st == WEIR_OK || m->outcome != WEIR_OUTCOME_OPEN) return;
+    m->failure = st;
+    make_error(m, st, NULL, slice_of_str(weir_status_text(st)), NULL);
+    message_finish(m, WEIR_OUTCOME_ERROR);
+}
+
+void message_note(struct weir_message *m, const char *code, const char *text, int64_t block,
+                  int64_t offset)
+{
+    size_t n = weir_json_count(m->notes);
+    if (n > MAX_NOTES) return;
+    if (n == MAX_NOTES) {
+        code = "more_notes";
+        text = "there was more of this kind";
+        block = NO_BLOCK;
+        offset = NO_OFFSET;
+    }
+    struct weir_json *note = weir_json_new(m->side, WEIR_JSON_OBJECT);
+    bool is_made =
+        set_side(m, note, "code", weir_json_new_string(m->side, slice_of_str(code))) == WEIR_OK &&
+        set_side(m, note, "text", weir_json_new_string(m->side, slice_of_str(text))) == WEIR_OK;
+    if (is_made && block >= 0)
+        is_made = set_side(m, note, "block", weir_json_new_int(m->side, block)) == WEIR_OK;
+    if (is_made && offset >= 0)
+        is_made = set_side(m, note, "offset", weir_json_new_int(m->side, offset)) == WEIR_OK;
+    /* A note that there is no memory for is not worth failing the stream. */
+    if (is_made) (void)!weir_json_push(m->side, m->notes, note);
+}
+
+/* ---- input ---- */
+
+/* Parses the event's data into scratch; NULL when they are not JSON or memory failed. */
+static const struct weir_json *read_event_data(struct weir_message *m, struct weir_slice data)
+{
+    weir_json_doc_reset(m->scratch);
+    weir_json_reader_reset(m->event_reader);
+    enum weir_status st = weir_json_reader_feed(m->event_reader, data.ptr, data.len);
+    if (st == WEIR_OK) st = weir_json_reader_end(m->event_reader);
+    if (st == WEIR_NOMEM || st == WEIR_LIMIT) message_fail(m, st);
+    return st == WEIR_OK ? weir_json_reader_value(m->event_reader) : NULL;
+}
+
+static void take_event(struct weir_message *m, const struct weir_sse_event *event)
+{
+    if (m->outcome != WEIR_OUTCOME_OPEN || !message_is_live(m)) return;
+    m->n_events++;
+    const struct weir_json *data = read_event_data(m, event->data);
+    if (m->outcome == WEIR_OUTCOME_OPEN) m->dialect->take_event(m, event, data);
+}
+
+static void on_sse_event(void *user, const struct weir_sse_event *event)
+{
+    take_event(user, event);
+}
+
+enum weir_status weir_message_event(struct weir_message *m, const struct weir_sse_event *event)
+{
+    enter(m);
+    take_event(m, event);
+    return leave(m);
+}
+
+enum weir_status weir_message_feed(struct weir_message *m, const void *bytes, size_t len)
+{
+    enter(m);
+    if (m->outcome == WEIR_OUTCOME_OPEN) message_fail(m, weir_sse_feed(m->sse, bytes, len));
+    return leave(m);
+}
+
+enum weir_outcome weir_message_end(struct weir_message *m)
+{
+    enter(m);
+    if (m->outcome == WEIR_OUTCOME_OPEN) {
+        if (weir_sse_pending(m->sse))
+            message_note(m, "unfinished_event", "the input ended inside an event, which is dropped",
+                         NO_BLOCK, NO_OFFSET);
+        if (m->n_events == 0) message_sender_failed(m, WEIR_STREAM_EMPTY, NULL, NULL);
+        else m->dialect->take_end(m);
+    }
+    enum weir_outcome outcome = m->outcome;
+    (void)leave(m);
+    return outcome;
+}
+
+/* ---- reading ---- */
+
+enum weir_outcome weir_message_outcome(const struct weir_message *m)
+{
+    return m->outcome;
+}
+
+const struct weir_json *weir_message_value(const struct weir_message *m)
+{
+    return m->value;
+}
+
+const struct weir_json *weir_message_error(const struct weir_message *m)
+{
+    return m->error;
+}
+
+const struct weir_json *weir_message_notes(const struct weir_message *m)
+{
+    return m->notes;
+}
+
+enum weir_input_state weir_message_input_state(const struct weir_message *m, size_t block,
+                                               size_t *offset)
+{
+    if (block >= m->dialect->n_inputs(m)) return WEIR_INPUT_NONE;
+    const struct tool_input *input = m->dialect->input_at(m, block);
+    if (offset) *offset = input->offset;
+    return input->state;
+}
+
+const struct weir_json *weir_message_input(const struct weir_message *m, size_t block)
+{
+    return block < m->dialect->n_inputs(m) ? m->dialect->input_at(m, block)->value : NULL;
+}
