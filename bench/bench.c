@@ -5,6 +5,7 @@
  */
 #include "bench.h"
 
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,6 +46,13 @@ void bench_verify(struct bench_case *c)
     c->run(c);
     c->best_s = 0;
     bench_report(c, 1);
+}
+
+void bench_keep_memory(void)
+{
+    const int most = 1 << 30;
+    bench_need(mallopt(M_TRIM_THRESHOLD, most) == 1, "mallopt");
+    bench_need(mallopt(M_MMAP_MAX, 0) == 1, "mallopt");
 }
 
 static size_t file_size(FILE *f, const char *path)

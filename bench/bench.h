@@ -42,6 +42,13 @@ void bench_report(const struct bench_case *cases, size_t n_cases);
 /* Runs a case once, untimed, and prints its line with seconds 0. */
 void bench_verify(struct bench_case *c);
 
+/*
+ * Tells malloc to keep freed memory. Where a ratio of two sizes is judged, the larger
+ * one would otherwise pay for getting its pages from the kernel anew in every round
+ * while the smaller one, below malloc's threshold, keeps them.
+ */
+void bench_keep_memory(void);
+
 /* A whole file; the memory is never given back. Exits when it cannot be read. */
 struct weir_slice bench_load(const char *dir, const char *name);
 

@@ -142,6 +142,7 @@ static void run_messages(struct weir_slice string, struct weir_slice objects)
 int main(int argc, char **argv)
 {
     bench_need(argc >= 2, "usage: bench-partial DATA_DIRECTORY");
+    bench_keep_memory();
     struct bench_case cases[] = {
         {.name = "partial/string-200k", .text = bench_load(argv[1], "string_200k.json")},
         {.name = "partial/string-400k", .text = bench_load(argv[1], "string_400k.json")},

@@ -111,6 +111,7 @@ static void run_bytes(struct weir_slice stream)
 
 static void run_hostile(void)
 {
+    bench_keep_memory();
     struct weir_slice half = long_line(LINE_BYTES / 2);
     struct weir_slice full = long_line(LINE_BYTES);
     struct bench_case cases[] = {
