@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A command of the weir program: one file defines one, main.c lists them.
+ *
+ * Exit statuses are the same everywhere: see enum exit_status.
+ */
+#pragma once
+
+enum exit_status {
+    EXIT_DONE = 0,   /* it worked, and the result is whole */
+    EXIT_FAILED = 1, /* the input or the world is wrong; standard error or the output says how */
+    EXIT_USAGE = 2,  /* the command line is wrong */
+    EXIT_INCOMPLETE = 3, /* the input ended before the result did */
+};
+
+struct command {
+    const char *name;
+    const char *summary;               /* one line for the list of commands */
+    const char *help;                  /* what `weir NAME --help` prints */
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+};
+
+extern const struct command decode_command;
+
+/* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
+int usage_error(const struct command *command, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The weir program: finds the command and runs it. */
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/fault.h"
+#include "command.h"
+
+static const struct command *const commands[] = {&decode_command};
+
+enum { N_COMMANDS = sizeof commands / sizeof *commands };
+
+static const char intro[] = "weir " WEIR_VERSION " - durable streams for AI agents\n"
+                            "\n"
+                            "usage: weir COMMAND [OPTION]... [ARGUMENT]...\n"
+                            "\n";
+
+static const char outro[] =
+    "\n"
+    "  weir COMMAND --help   what a command does, with examples\n"
+    "  weir --version        the version\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 wrong usage, 3 the input ended too early.\n"
+    "Manual: weir(1); the library: libweir(3).\n";
+
+static void print_help(FILE *to)
+{
+    fputs(intro, to);
+    for (int i = 0; i < N_COMMANDS; i++)
+        fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
+    fputs(outro, to);
+}
+
+static const struct command *find_command(const char *name)
+{
+    for (int i = 0; i < N_COMMANDS; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i];
+    return NULL;
+}
+
+int usage_error(const struct command *command, const char *format, ...)
+{
+    va_list args;
+    fprintf(stderr, "weir %s: ", command->name);
+    va_start(args, format);
+    vfprintf(stderr, format, args);
+    va_end(args);
+    fprintf(stderr, "\nTry: weir %s --help\n", command->name);
+    return EXIT_USAGE;
+}
+
+static bool is_help(const char *word)
+{
+    return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
+}
+
+static int run_command(int argc, char **argv)
+{
+    const struct command *command = find_command(argv[0]);
+    if (!command) {
+        fprintf(stderr, "weir: there is no command \"%s\". Try: weir --help\n", argv[0]);
+        return EXIT_USAGE;
+    }
+    for (int i = 1; i < argc; i++) {
+        if (!is_help(argv[i])) continue;
+        fputs(command->help, stdout);
+        return EXIT_DONE;
+    }
+    return command->run(argc, argv);
+}
+
+int main(int argc, char **argv)
+{
+    if (fault_arm_from_env() != WEIR_OK) {
+        fputs("weir: WEIR_FAULT is not of the form POINT:N, POINT:N+ or POINT:N!\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (argc < 2) {
+        print_help(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--version") == 0) {
+        puts("weir " WEIR_VERSION);
+        return EXIT_DONE;
+    }
+    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0) {
+        const struct command *about = argc > 2 ? find_command(argv[2]) : NULL;
+        if (about) fputs(about->help, stdout);
+        else print_help(stdout);
+        return EXIT_DONE;
+    }
+    return run_command(argc - 1, argv + 1);
+}

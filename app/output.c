@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "output.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+static int first_error;
+
+static void keep_error(bool is_failed)
+{
+    if (is_failed && first_error == 0) first_error = errno;
+}
+
+void output_line(struct weir_buf *line)
+{
+    weir_buf_append_char(line, '\n');
+    if (weir_buf_status(line) != WEIR_OK) {
+        errno = weir_buf_status(line) == WEIR_NOMEM ? ENOMEM : EMSGSIZE;
+        keep_error(true);
+    } else {
+        keep_error(fwrite(line->ptr, 1, line->len, stdout) < line->len);
+    }
+    weir_buf_reset(line);
+}
+
+void output_flush(void)
+{
+    keep_error(fflush(stdout) != 0);
+}
+
+bool output_finish(void)
+{
+    output_flush();
+    if (first_error != 0)
+        fprintf(stderr, "weir: cannot write the output: %s\n", strerror(first_error));
+    return first_error == 0;
+}

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of JSON on standard output. */
+#pragma once
+
+#include <weir/json.h>
+
+enum { OUTPUT_LINE_MAX_BYTES = 1 << 30 };
+
+/* Writes the buffer and a line end, and empties it. Keeps the first failure. */
+void output_line(struct weir_buf *line);
+
+/* Sends what is buffered on its way, so that a reader of a pipe sees it now. */
+void output_flush(void);
+
+/* Flushes; false, with a message on standard error, when any output was lost. */
+bool output_finish(void);
