@@ -23,14 +23,14 @@ PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 MESON_ARGS ?=
 NINJA ?= ninja
-C_FILES = $(wildcard $(foreach d,include/weir src/* app tests tests/unit/* tests/fuzz examples \
-          bench,$(d)/*.c $(d)/*.h))
+C_FILES = $(shell find include src app tests examples bench -name '*.[ch]' | sort)
 
 # $(call configure,FOLDER,OPTIONS): makes the folder unless it is there.
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
 test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
-.PHONY: all test asan tsan fuzz coverage bench lint tidy format install clean \
+.PHONY: all test asan tsan fuzz coverage bench tidy format install clean \
+        lint lint-layers lint-rules lint-format lint-man \
         build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
 .DEFAULT_GOAL := all
 
@@ -86,10 +86,18 @@ bench:
 	@$(NINJA) -C build-bench
 	@bench/run build-bench
 
-lint:
+lint: lint-layers lint-rules lint-format lint-man
+
+lint-layers:
 	@tools/layers
+
+lint-rules:
 	@tools/lint
+
+lint-format:
 	@clang-format --dry-run -Werror $(C_FILES)
+
+lint-man:
 	@mandoc -Tlint -Wwarning man/*.[1-8]
 
 tidy:
