@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Building values by hand: set, push, append, copy, and what each refuses. */
+#include <stdio.h>
+
+#include <weir/json.h>
+
+#include "base/fault.h"
+#include "base/slice.h"
+#include "oracle/transcript.h"
+#include "t.h"
+
+static void expect_value(const struct weir_json *v, const char *want)
+{
+    struct text got = {0};
+    transcript_value(&got, v);
+    T_EQ_STR(text_slice(&got), want);
+    text_fini(&got);
+}
+
+static struct weir_json *string(struct weir_json_doc *doc, const char *s)
+{
+    return weir_json_new_string(doc, slice_of_str(s));
+}
+
+TEST(new_values_are_empty_and_of_their_type)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    expect_value(weir_json_new(doc, WEIR_JSON_NULL), "null");
+    expect_value(weir_json_new(doc, WEIR_JSON_TRUE), "true");
+    expect_value(weir_json_new(doc, WEIR_JSON_FALSE), "false");
+    expect_value(weir_json_new(doc, WEIR_JSON_STRING), "\"\"");
+    expect_value(weir_json_new(doc, WEIR_JSON_ARRAY), "[]");
+    expect_value(weir_json_new(doc, WEIR_JSON_OBJECT), "{}");
+    expect_value(string(doc, "a\"b"), "\"a\\\"b\"");
+    weir_json_doc_free(doc);
+}
+
+TEST(members_are_set_and_replaced_in_place)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    T_EQ(weir_json_set(doc, o, SLICE("a"), string(doc, "1")), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("b"), string(doc, "2")), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("c"), string(doc, "3")), WEIR_OK);
+    struct weir_json *list = weir_json_new(doc, WEIR_JSON_ARRAY);
+    T_EQ(weir_json_push(doc, list, string(doc, "x")), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("b"), list), WEIR_OK);
+    expect_value(o, "{\"a\":\"1\",\"b\":[\"x\"],\"c\":\"3\"}");
+    T_EQ(weir_json_set(doc, o, SLICE("a"), weir_json_new(doc, WEIR_JSON_NULL)), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("c"), weir_json_new(doc, WEIR_JSON_TRUE)), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("d"), weir_json_new(doc, WEIR_JSON_FALSE)), WEIR_OK);
+    expect_value(o, "{\"a\":null,\"b\":[\"x\"],\"c\":true,\"d\":false}");
+    T_EQ(weir_json_count(o), 4);
+    weir_json_doc_free(doc);
+}
+
+TEST(keys_are_copied)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    char key[] = "key";
+    char text[] = "text";
+    T_EQ(weir_json_set(doc, o, slice_of_str(key), string(doc, text)), WEIR_OK);
+    memset(key, '?', 3);
+    memset(text, '?', 4);
+    expect_value(o, "{\"key\":\"text\"}");
+    weir_json_doc_free(doc);
+}
+
+TEST(wrong_type_and_second_parent_are_refused)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    struct weir_json *a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    struct weir_json *s = string(doc, "s");
+    T_EQ(weir_json_set(doc, a, SLICE("k"), s), WEIR_INVALID);
+    T_EQ(weir_json_push(doc, o, s), WEIR_INVALID);
+    T_EQ(weir_json_push(doc, s, weir_json_new(doc, WEIR_JSON_NULL)), WEIR_INVALID);
+    T_EQ(weir_json_append(doc, a, SLICE("x")), WEIR_INVALID);
+    T_EQ(weir_json_push(doc, a, s), WEIR_OK);
+    T_EQ(weir_json_push(doc, a, s), WEIR_INVALID);
+    T_EQ(weir_json_set(doc, o, SLICE("k"), s), WEIR_INVALID);
+    expect_value(a, "[\"s\"]");
+    expect_value(o, "{}");
+    weir_json_doc_free(doc);
+}
+
+static void expect_missing(struct weir_json_doc *doc, struct weir_json *o, struct weir_json *a,
+                           enum weir_status want)
+{
+    T_EQ(weir_json_set(doc, o, SLICE("k"), NULL), want);
+    T_EQ(weir_json_set(doc, NULL, SLICE("k"), o), want);
+    T_EQ(weir_json_push(doc, a, NULL), want);
+    T_EQ(weir_json_push(doc, NULL, a), want);
+    T_EQ(weir_json_insert(doc, a, 0, NULL), want);
+    expect_value(o, "{}");
+    expect_value(a, "[]");
+}
+
+TEST(null_gives_the_reason_why_it_could_not_be_made)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    struct weir_json *a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    struct weir_json *s = o;
+    fault_arm(FAULT_ALLOC, 1, FAULT_FROM);
+    while (s) s = string(doc, "0123456789");
+    fault_disarm_all();
+    expect_missing(doc, o, a, WEIR_NOMEM);
+    weir_json_doc_free(doc);
+    doc = weir_json_doc_new(64 << 10);
+    o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    s = a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    while (s) s = string(doc, "0123456789");
+    expect_missing(doc, o, a, WEIR_LIMIT);
+    weir_json_doc_free(doc);
+}
+
+TEST(members_are_inserted_at_their_position)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    T_EQ(weir_json_insert(doc, a, 5, weir_json_new_int(doc, 1)), WEIR_OK);
+    T_EQ(weir_json_insert(doc, a, 0, weir_json_new_int(doc, -2)), WEIR_OK);
+    T_EQ(weir_json_insert(doc, a, 1, weir_json_new_int(doc, INT64_MIN)), WEIR_OK);
+    T_EQ(weir_json_insert(doc, a, 3, weir_json_new_int(doc, INT64_MAX)), WEIR_OK);
+    T_EQ(weir_json_push(doc, a, weir_json_new(doc, WEIR_JSON_NUMBER)), WEIR_OK);
+    T_EQ(weir_json_insert(doc, a, 0, weir_json_first(a) ? string(doc, "s") : NULL), WEIR_OK);
+    expect_value(a, "[\"s\",-2,-9223372036854775808,1,9223372036854775807,0]");
+    T_EQ(weir_json_count(a), 6);
+    T_EQ(weir_json_insert(doc, string(doc, ""), 0, string(doc, "s")), WEIR_INVALID);
+    weir_json_doc_free(doc);
+}
+
+/* A parsed value may be replaced and added to as well as one built by hand. */
+TEST(parsed_objects_take_new_members)
+{
+    static const size_t sizes[] = {0, 1, 15, 16, 17, 100};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++) {
+        struct weir_json_doc *doc = weir_json_doc_new(0);
+        struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+        for (size_t round = 0; round < 2; round++)
+            for (size_t k = 0; k < sizes[i]; k++) {
+                char key[32];
+                snprintf(key, sizeof key, "key%zu", k);
+                T_EQ(weir_json_set(doc, o, slice_of_str(key), string(doc, round ? "new" : "old")),
+                     WEIR_OK);
+            }
+        struct weir_json *copy = weir_json_copy(doc, o);
+        T_EQ(weir_json_set(doc, copy, SLICE("extra"), string(doc, "x")), WEIR_OK);
+        T_EQ(weir_json_count(o), sizes[i]);
+        T_EQ(weir_json_count(copy), sizes[i] + 1);
+        for (const struct weir_json *m = weir_json_first(o); m; m = weir_json_next(m)) {
+            T_EQ_STR(weir_json_text(m), "new");
+            T_EQ_STR(weir_json_text(weir_json_get(copy, weir_json_key(m))), "new");
+        }
+        weir_json_doc_free(doc);
+    }
+}
+
+TEST(copies_are_deep_and_cross_documents)
+{
+    struct weir_slice text = SLICE("{\"a\":[1,\"x\\ud800\",{\"b\":null}],\"a2\":-0.5E+7,\"c\":{}}");
+    struct weir_json_doc *from = weir_json_doc_new(0);
+    struct weir_json_doc *to = weir_json_doc_new(0);
+    const struct weir_json *v;
+    T_EQ(weir_json_parse(from, text, &v, NULL), WEIR_OK);
+    struct weir_json *copy = weir_json_copy(to, v);
+    weir_json_doc_free(from);
+    expect_value(copy, text.ptr);
+    T_OK(weir_json_is_whole(copy));
+    T_EQ_STR(weir_json_text(weir_json_get_str(copy, "a2")), "-0.5E+7");
+    weir_json_doc_free(to);
+}
+
+TEST(copy_of_a_member_has_no_parent_and_no_key)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    const struct weir_json *v;
+    T_EQ(weir_json_parse(doc, SLICE("{\"a\":[1,2],\"b\":3}"), &v, NULL), WEIR_OK);
+    struct weir_json *list = weir_json_new(doc, WEIR_JSON_ARRAY);
+    struct weir_json *copy = weir_json_copy(doc, weir_json_get_str(v, "a"));
+    T_OK(!weir_json_next(copy));
+    T_EQ_STR(weir_json_key(copy), "");
+    T_EQ(weir_json_push(doc, list, copy), WEIR_OK);
+    expect_value(list, "[[1,2]]");
+    expect_value(v, "{\"a\":[1,2],\"b\":3}");
+    weir_json_doc_free(doc);
+}
+
+TEST(copy_of_a_deep_value_needs_no_stack)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json_reader *r = weir_json_reader_new(doc, 200000);
+    struct text deep = {0}, got = {0};
+    for (int i = 0; i < 200000; i++) text_add_char(&deep, '[');
+    for (int i = 0; i < 200000; i++) text_add_char(&deep, ']');
+    T_EQ(weir_json_reader_feed(r, deep.ptr, deep.len), WEIR_OK);
+    transcript_value(&got, weir_json_copy(doc, weir_json_reader_value(r)));
+    T_EQ_SLICE(text_slice(&got), text_slice(&deep));
+    text_fini(&deep);
+    text_fini(&got);
+    weir_json_reader_free(r);
+    weir_json_doc_free(doc);
+}
+
+/* ---- appending ---- */
+
+TEST(strings_grow_by_appending)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *s = string(doc, "a");
+    T_EQ(weir_json_append(doc, s, SLICE("")), WEIR_OK);
+    T_EQ(weir_json_append(doc, s, SLICE("b\0c")), WEIR_OK);
+    T_EQ_SLICE(weir_json_text(s), SLICE("ab\0c"));
+    for (int i = 0; i < 10000; i++) T_EQ(weir_json_append(doc, s, SLICE("0123456789")), WEIR_OK);
+    T_EQ(weir_json_text(s).len, 100004);
+    weir_json_doc_free(doc);
+}
+
+/* Halves in their three-byte forms: ED A0 BD is D83D, ED BA 80 is DE80. */
+TEST(surrogate_halves_that_meet_at_the_seam_become_one_character)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *s = string(doc, "x\xed\xa0\xbd");
+    T_EQ(weir_json_append(doc, s, SLICE("\xed\xba\x80y")), WEIR_OK);
+    T_EQ_STR(weir_json_text(s), "x\xf0\x9f\x9a\x80y");
+    s = string(doc, "\xed\xa0\xbd");
+    T_EQ(weir_json_append(doc, s, SLICE("")), WEIR_OK);
+    T_EQ(weir_json_append(doc, s, SLICE("\xed\xa0\xbd")), WEIR_OK);
+    T_EQ(weir_json_append(doc, s, SLICE("\xed\xba\x80")), WEIR_OK);
+    T_EQ(weir_json_append(doc, s, SLICE("\xed\xba\x80")), WEIR_OK);
+    T_EQ_STR(weir_json_text(s), "\xed\xa0\xbd\xf0\x9f\x9a\x80\xed\xba\x80");
+    weir_json_doc_free(doc);
+}
+
+TEST(slices_taken_before_an_append_stay_readable)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *s = string(doc, "start ");
+    struct weir_json *other = string(doc, "");
+    struct weir_slice first = weir_json_text(s);
+    for (int i = 0; i < 1000; i++) {
+        T_EQ(weir_json_append(doc, s, SLICE("and more text ")), WEIR_OK);
+        T_EQ(weir_json_append(doc, other, SLICE("between ")), WEIR_OK);
+    }
+    T_EQ_STR(first, "start ");
+    T_EQ(weir_json_text(s).len, 6 + 14 * 1000);
+    T_EQ(weir_json_text(other).len, 8 * 1000);
+    weir_json_doc_free(doc);
+}
+
+TEST(appending_takes_linear_memory)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(2 << 20);
+    struct weir_json *s = string(doc, "");
+    for (int i = 0; i < 20000; i++) T_EQ(weir_json_append(doc, s, SLICE("0123456789")), WEIR_OK);
+    T_EQ(weir_json_text(s).len, 200000);
+    weir_json_doc_free(doc);
+}
+
+/* ---- ceilings and memory ---- */
+
+TEST(ceiling_gives_null_or_a_status)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(64 << 10);
+    struct weir_json *a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    struct weir_json *s = string(doc, "s");
+    struct weir_json *v = a;
+    size_t n = 0;
+    enum weir_status st = WEIR_OK;
+    while (st == WEIR_OK) st = weir_json_append(doc, s, SLICE("0123456789abcdef"));
+    T_EQ(st, WEIR_LIMIT);
+    T_OK(weir_json_text(s).len >= 1024);
+    for (; v && n < 100000; n++) v = weir_json_new(doc, WEIR_JSON_NULL);
+    T_OK(!v);
+    T_OK(!weir_json_copy(doc, s));
+    expect_value(a, "[]");
+    weir_json_doc_reset(doc);
+    T_OK(weir_json_new(doc, WEIR_JSON_NULL) != NULL);
+    weir_json_doc_free(doc);
+}
+
+static enum weir_status build(void)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    if (!doc) return WEIR_NOMEM;
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    enum weir_status st = o ? WEIR_OK : WEIR_NOMEM;
+    for (int i = 0; st == WEIR_OK && i < 40; i++) {
+        char key[16];
+        snprintf(key, sizeof key, "key %d", i);
+        struct weir_json *s = string(doc, "a text");
+        st = s ? weir_json_append(doc, s, SLICE(" that grows")) : WEIR_NOMEM;
+        if (st == WEIR_OK) st = weir_json_set(doc, o, slice_of_str(key), s);
+    }
+    for (int i = 0; st == WEIR_OK && i < 8; i++) {
+        struct weir_json *copy = weir_json_copy(doc, o);
+        st = weir_json_set(doc, o, SLICE("copy"), copy);
+    }
+    weir_json_doc_free(doc);
+    return st;
+}
+
+TEST(every_failing_allocation_is_reported)
+{
+    bool is_done = false;
+    for (uint64_t nth = 1; !is_done && nth < 5000; nth++) {
+        fault_arm(FAULT_ALLOC, nth, nth & 1 ? FAULT_FROM : FAULT_ONCE);
+        enum weir_status st = build();
+        is_done = fault_count(FAULT_ALLOC) < nth;
+        fault_disarm_all();
+        T_EQ(st, is_done ? WEIR_OK : WEIR_NOMEM);
+    }
+    T_OK(is_done);
+}
