@@ -16,7 +16,7 @@
 #   make install    into PREFIX=/usr/local (DESTDIR is honoured)
 #   make clean      removes all build folders
 #
-# Others: make werror-gcc, make werror-clang (compile with -Werror, as ./check does).
+# Others: make weir (build/weir only), make werror-gcc, make werror-clang (compile with -Werror, as ./check does).
 # MESON_ARGS="-Dbuildtype=release" adds options when a folder is made first.
 
 PREFIX ?= /usr/local
@@ -29,7 +29,7 @@ C_FILES = $(shell find include src app tests examples bench -name '*.[ch]' | sor
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
 test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
-.PHONY: all test asan tsan fuzz coverage bench tidy format install clean \
+.PHONY: all weir test asan tsan fuzz coverage bench tidy format install clean \
         lint lint-layers lint-rules lint-format lint-man \
         build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
 .DEFAULT_GOAL := all
@@ -37,6 +37,11 @@ test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 all:
 	@$(call configure,build,--prefix=$(PREFIX))
 	@$(NINJA) -C build
+
+# What ./run needs, without the tests.
+weir:
+	@$(call configure,build,--prefix=$(PREFIX))
+	@$(NINJA) -C build weir examples/chat_print
 
 test: all
 	@$(call test_in,build)
