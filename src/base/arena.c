@@ -134,3 +134,14 @@ enum weir_status arena_text_grow(struct arena *a, struct arena_text *t, size_t e
     a->status = WEIR_OK;
     return WEIR_OK;
 }
+
+enum weir_status arena_text_append_slow(struct arena *a, struct arena_text *t, const char *bytes,
+                                        size_t len)
+{
+    if (len == 0) return WEIR_OK;
+    enum weir_status st = arena_text_reserve(a, t, len);
+    if (st != WEIR_OK) return st;
+    memcpy(t->ptr + t->len, bytes, len);
+    t->len += (uint32_t)len;
+    return WEIR_OK;
+}

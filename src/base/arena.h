@@ -11,6 +11,8 @@
  */
 #pragma once
 
+#include <string.h>
+
 #include <weir/status.h>
 
 struct arena_block;
@@ -63,4 +65,23 @@ static inline WEIR_MUST_CHECK enum weir_status arena_text_reserve(struct arena *
 {
     if (t->cap - t->len >= extra) return WEIR_OK;
     return arena_text_grow(a, t, extra);
+}
+
+WEIR_MUST_CHECK enum weir_status arena_text_append_slow(struct arena *a, struct arena_text *t,
+                                                        const char *bytes, size_t len);
+
+/* Appends bytes; the usual case, text that is new or the newest thing, without a call. */
+static inline WEIR_MUST_CHECK enum weir_status arena_text_append(struct arena *a,
+                                                                 struct arena_text *t,
+                                                                 const char *bytes, size_t len)
+{
+    bool is_at_tip = t->cap == 0 || (t->len == t->cap && t->ptr + t->cap == a->tip);
+    if (!is_at_tip || len > (size_t)(a->end - a->tip) || len > UINT32_MAX - t->cap)
+        return arena_text_append_slow(a, t, bytes, len);
+    if (t->cap == 0) t->ptr = a->tip;
+    memcpy(a->tip, bytes, len);
+    a->tip += len;
+    t->len += (uint32_t)len;
+    t->cap = t->len;
+    return WEIR_OK;
 }

@@ -23,11 +23,7 @@ struct weir_json *weir_json_new(struct weir_json_doc *doc, enum weir_json_type t
 static WEIR_MUST_CHECK enum weir_status append_bytes(struct weir_json_doc *doc,
                                                      struct weir_json *node, struct weir_slice s)
 {
-    enum weir_status st = arena_text_reserve(&doc->arena, &node->text, s.len);
-    if (st != WEIR_OK || s.len == 0) return st;
-    memcpy(node->text.ptr + node->text.len, s.ptr, s.len);
-    node->text.len += (uint32_t)s.len;
-    return WEIR_OK;
+    return s.len > 0 ? arena_text_append(&doc->arena, &node->text, s.ptr, s.len) : WEIR_OK;
 }
 
 struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_slice text)

@@ -49,11 +49,35 @@ struct weir_json_doc {
     bool has_hash_key; /* made when the first index is */
 };
 
+/* One bit of 64 for the sieve: keys of one object tend to differ in length or some byte. */
+static inline uint64_t json_sieve_bit(struct weir_slice key)
+{
+    unsigned h = (unsigned)key.len;
+    if (key.len > 0) {
+        h += (unsigned char)key.ptr[0] * 5u;
+        h += (unsigned char)key.ptr[key.len - 1] * 11u;
+        h += (unsigned char)key.ptr[key.len / 2] * 29u;
+    }
+    return UINT64_C(1) << (h & 63);
+}
+
 /* A node of this document without a parent; NULL with the arena's status set. */
-struct weir_json *json_node_new(struct weir_json_doc *doc, enum weir_json_type type);
+static inline struct weir_json *json_node_new(struct weir_json_doc *doc, enum weir_json_type type)
+{
+    struct weir_json *node = arena_alloc(&doc->arena, sizeof *node);
+    if (node) *node = (struct weir_json){.type = (uint8_t)type};
+    return node;
+}
 
 /* Puts a node behind the last member of an array or object. */
-void json_append_member(struct weir_json *parent, struct weir_json *node);
+static inline void json_append_member(struct weir_json *parent, struct weir_json *node)
+{
+    node->parent = parent;
+    if (parent->last) parent->last->next = node;
+    else parent->first = node;
+    parent->last = node;
+    parent->n_members++;
+}
 
 /*
  * The member with this key, or NULL. Constant time on average, whatever the

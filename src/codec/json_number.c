@@ -72,9 +72,23 @@ static struct decimal read_decimal(struct weir_slice s)
     return d;
 }
 
+/* Up to 18 digits and nothing else: cannot overflow, and is what an integer mostly is. */
+static bool read_short_int(struct weir_slice s, int64_t *out)
+{
+    int64_t n = 0;
+    if (s.len == 0 || s.len > INT64_DIGITS - 1) return false;
+    for (size_t i = 0; i < s.len; i++) {
+        if (s.ptr[i] < '0' || s.ptr[i] > '9') return false;
+        n = n * 10 + (s.ptr[i] - '0');
+    }
+    *out = n;
+    return true;
+}
+
 bool weir_json_int64(const struct weir_json *v, int64_t *out)
 {
     if (weir_json_type(v) != WEIR_JSON_NUMBER) return false;
+    if (read_short_int(weir_json_text(v), out)) return true;
     struct decimal d = read_decimal(weir_json_text(v));
     if (d.n_digits == 0) {
         *out = 0;

@@ -137,7 +137,10 @@ static const char *fail(struct weir_json_reader *r, const char *p, enum weir_sta
 /* A member for the key that waits: a new one, or the one that had the key before. */
 static struct weir_json *member_for_key(struct weir_json_reader *r, enum weir_json_type type)
 {
-    struct weir_json *node = json_find_member(r->container, r->key);
+    struct weir_json *object = r->container;
+    uint64_t bit = json_sieve_bit(r->key);
+    bool is_surely_new = object->n_members < JSON_INDEX_FROM && (object->seen & bit) == 0;
+    struct weir_json *node = is_surely_new ? NULL : json_find_member(object, r->key);
     if (node) {
         json_node_clear(node, type);
         return node;
@@ -146,7 +149,10 @@ static struct weir_json *member_for_key(struct weir_json_reader *r, enum weir_js
     if (!node) return NULL;
     node->key = r->key.ptr;
     node->key_len = (uint32_t)r->key.len;
-    return json_add_member(r->doc, r->container, node) == WEIR_OK ? node : NULL;
+    if (!is_surely_new) return json_add_member(r->doc, object, node) == WEIR_OK ? node : NULL;
+    object->seen |= bit;
+    json_append_member(object, node);
+    return node;
 }
 
 /* Puts an empty value of this type into the tree. NULL: status is set. */
@@ -199,12 +205,8 @@ static struct arena_text *string_target(struct weir_json_reader *r)
 
 static bool append(struct weir_json_reader *r, const char *bytes, size_t len)
 {
-    struct arena_text *t = string_target(r);
-    r->status = arena_text_reserve(&r->doc->arena, t, len);
-    if (r->status != WEIR_OK) return false;
-    memcpy(t->ptr + t->len, bytes, len);
-    t->len += (uint32_t)len;
-    return true;
+    r->status = arena_text_append(&r->doc->arena, string_target(r), bytes, len);
+    return r->status == WEIR_OK;
 }
 
 static bool append_code_point(struct weir_json_reader *r, uint32_t c)
@@ -362,21 +364,29 @@ static const char *read_hex(struct weir_json_reader *r, const char *p, const cha
     return p;
 }
 
-static const char *begin_string(struct weir_json_reader *r, const char *p)
+static const char *begin_string(struct weir_json_reader *r, const char *p, const char *end)
 {
     r->in_key = false;
     r->string = show(r, WEIR_JSON_STRING);
     r->state = STRING;
-    return r->string ? p + 1 : p;
+    if (!r->string) return p;
+    return p + 1 < end ? read_string(r, p + 1, end) : p + 1;
 }
 
-static const char *begin_key(struct weir_json_reader *r, const char *p)
+static const char *begin_value(struct weir_json_reader *r, const char *p, const char *end);
+
+/* Goes on through the colon into the value when they follow at once, as they mostly do. */
+static const char *begin_key(struct weir_json_reader *r, const char *p, const char *end)
 {
     if (*p != '"') return fail(r, p, WEIR_JSON_SYNTAX);
     r->in_key = true;
     r->text = (struct arena_text){0};
     r->state = STRING;
-    return p + 1;
+    p = p + 1 < end ? read_string(r, p + 1, end) : p + 1;
+    if (r->state != COLON || p == end || *p != ':') return p;
+    r->state = VALUE;
+    p++;
+    return p<end && * p> ' ' ? begin_value(r, p, end) : p;
 }
 
 /* ---- numbers and literals ---- */
@@ -411,11 +421,8 @@ static bool number_may_end(enum number_state s)
 
 static bool keep_number_text(struct weir_json_reader *r, const char *bytes, size_t len)
 {
-    r->status = arena_text_reserve(&r->doc->arena, &r->text, len);
-    if (r->status != WEIR_OK) return false;
-    memcpy(r->text.ptr + r->text.len, bytes, len);
-    r->text.len += (uint32_t)len;
-    return true;
+    r->status = arena_text_append(&r->doc->arena, &r->text, bytes, len);
+    return r->status == WEIR_OK;
 }
 
 static bool end_number(struct weir_json_reader *r)
@@ -481,7 +488,7 @@ static const char *begin_literal(struct weir_json_reader *r, const char *p, cons
 static const char *begin_value(struct weir_json_reader *r, const char *p, const char *end)
 {
     switch (*p) {
-    case '"': return begin_string(r, p);
+    case '"': return begin_string(r, p, end);
     case '{': return open_container(r, p, WEIR_JSON_OBJECT);
     case '[': return open_container(r, p, WEIR_JSON_ARRAY);
     case 't': return begin_literal(r, p, "rue", WEIR_JSON_TRUE);
@@ -493,12 +500,13 @@ static const char *begin_value(struct weir_json_reader *r, const char *p, const 
     return fail(r, p, WEIR_JSON_SYNTAX);
 }
 
-static const char *after_value(struct weir_json_reader *r, const char *p)
+static const char *after_value(struct weir_json_reader *r, const char *p, const char *end)
 {
     bool in_object = r->container->type == WEIR_JSON_OBJECT;
     if (*p == ',') {
         r->state = in_object ? KEY : VALUE;
-        return p + 1;
+        p++;
+        return in_object && p < end && *p == '"' ? begin_key(r, p, end) : p;
     }
     if (*p != (in_object ? '}' : ']')) return fail(r, p, WEIR_JSON_SYNTAX);
     close_container(r);
@@ -521,15 +529,15 @@ static const char *read_structure(struct weir_json_reader *r, const char *p, con
         close_container(r);
         return p + 1;
     case FIRST_KEY:
-        if (*p != '}') return begin_key(r, p);
+        if (*p != '}') return begin_key(r, p, end);
         close_container(r);
         return p + 1;
-    case KEY: return begin_key(r, p);
+    case KEY: return begin_key(r, p, end);
     case COLON:
         if (*p != ':') return fail(r, p, WEIR_JSON_SYNTAX);
         r->state = VALUE;
         return p + 1;
-    case AFTER: return after_value(r, p);
+    case AFTER: return after_value(r, p, end);
     case VALUE: return begin_value(r, p, end);
     default: return fail(r, p, WEIR_JSON_SYNTAX); /* DONE: nothing may follow */
     }

@@ -35,13 +35,6 @@ void weir_json_doc_reset(struct weir_json_doc *doc)
     arena_reset(&doc->arena);
 }
 
-struct weir_json *json_node_new(struct weir_json_doc *doc, enum weir_json_type type)
-{
-    struct weir_json *node = arena_alloc(&doc->arena, sizeof *node);
-    if (node) *node = (struct weir_json){.type = (uint8_t)type};
-    return node;
-}
-
 void json_node_clear(struct weir_json *node, enum weir_json_type type)
 {
     node->type = (uint8_t)type;
@@ -52,32 +45,11 @@ void json_node_clear(struct weir_json *node, enum weir_json_type type)
     node->seen = 0;
 }
 
-void json_append_member(struct weir_json *parent, struct weir_json *node)
-{
-    node->parent = parent;
-    if (parent->last) parent->last->next = node;
-    else parent->first = node;
-    parent->last = node;
-    parent->n_members++;
-}
-
 /* ---- members by key ---- */
 
 static struct weir_slice key_of(const struct weir_json *member)
 {
     return slice_of(member->key, member->key_len);
-}
-
-/* One bit of 64 for the sieve: keys of one object tend to differ in length, first or last byte. */
-static uint64_t sieve_bit(struct weir_slice key)
-{
-    unsigned h = (unsigned)key.len;
-    if (key.len > 0) {
-        h += (unsigned char)key.ptr[0] * 5u;
-        h += (unsigned char)key.ptr[key.len - 1] * 11u;
-        h += (unsigned char)key.ptr[key.len / 2] * 29u;
-    }
-    return UINT64_C(1) << (h & 63);
 }
 
 /* The slot that holds the key, or the empty one where it would go. */
@@ -91,7 +63,7 @@ static struct weir_json **find_slot(struct json_index *index, struct weir_slice 
 struct weir_json *json_find_member(const struct weir_json *object, struct weir_slice key)
 {
     if (object->n_members > JSON_INDEX_FROM) return *find_slot(object->index, key);
-    if ((object->seen & sieve_bit(key)) == 0) return NULL;
+    if ((object->seen & json_sieve_bit(key)) == 0) return NULL;
     struct weir_json *member = object->first;
     while (member && !slice_eq(key_of(member), key)) member = member->next;
     return member;
@@ -118,7 +90,7 @@ enum weir_status json_add_member(struct weir_json_doc *doc, struct weir_json *ob
                                  struct weir_json *node)
 {
     if (object->n_members < JSON_INDEX_FROM) {
-        object->seen |= sieve_bit(key_of(node));
+        object->seen |= json_sieve_bit(key_of(node));
         json_append_member(object, node);
         return WEIR_OK;
     }
