@@ -425,6 +425,19 @@ static bool keep_number_text(struct weir_json_reader *r, const char *bytes, size
     return r->status == WEIR_OK;
 }
 
+static bool is_space(char c)
+{
+    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
+}
+
+/* Only a byte that may follow a value shows that a number is whole. */
+static bool may_follow_value(const struct weir_json_reader *r, char c)
+{
+    if (is_space(c)) return true;
+    if (r->depth == 0) return false;
+    return c == ',' || c == (r->container->type == WEIR_JSON_OBJECT ? '}' : ']');
+}
+
 static bool end_number(struct weir_json_reader *r)
 {
     struct weir_json *node = show(r, WEIR_JSON_NUMBER);
@@ -446,7 +459,8 @@ static const char *read_number(struct weir_json_reader *r, const char *p, const 
     }
     if (p > start && !keep_number_text(r, start, (size_t)(p - start))) return start;
     if (p == end) return p;
-    if (!number_may_end((enum number_state)r->number)) return fail(r, p, WEIR_JSON_SYNTAX);
+    if (!number_may_end((enum number_state)r->number) || !may_follow_value(r, *p))
+        return fail(r, p, WEIR_JSON_SYNTAX);
     return end_number(r) ? p : start;
 }
 
@@ -513,11 +527,6 @@ static const char *after_value(struct weir_json_reader *r, const char *p, const 
     return p + 1;
 }
 
-static bool is_space(char c)
-{
-    return c == ' ' || c == '\n' || c == '\r' || c == '\t';
-}
-
 /* One byte of structure, and whatever token begins with it. */
 static const char *read_structure(struct weir_json_reader *r, const char *p, const char *end)
 {
@@ -547,8 +556,8 @@ enum weir_status weir_json_reader_feed(struct weir_json_reader *r, const void *b
 {
     const char *start = bytes;
     const char *p = start;
+    if (r->status != WEIR_OK || len == 0) return r->status;
     const char *end = start + len;
-    if (r->status != WEIR_OK) return r->status;
     while (p < end && r->status == WEIR_OK) {
         switch (r->state) {
         case STRING: p = read_string(r, p, end); break;

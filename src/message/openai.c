@@ -155,7 +155,7 @@ static struct openai_choice *choice_for(struct weir_message *m, const struct wei
 {
     int64_t index = 0;
     const struct weir_json *given = weir_json_get_str(choice, "index");
-    if (is_present(given) && !weir_json_int64(given, &index)) index = 0;
+    if (!weir_json_int64(given, &index) || index < 0) index = 0;
     for (size_t i = m->parts.n; i-- > 0;)
         if (choices_of(m)[i].index == index) return &choices_of(m)[i];
     return add_choice(m, index);
@@ -172,10 +172,9 @@ static void grow_choice_text(struct weir_message *m, struct openai_choice *c, en
     struct weir_slice all = weir_json_text(c->texts[kind]);
     bool is_thought = kind == TEXT_REASONING || kind == TEXT_REASONING_CONTENT;
     if (!is_open(m)) return;
-    if (kind == TEXT_CONTENT && m->on.on_text)
-        m->on.on_text(m->user, (size_t)(c - choices_of(m)), added, all);
+    if (kind == TEXT_CONTENT && m->on.on_text) m->on.on_text(m->user, (size_t)c->index, added, all);
     else if (is_thought && m->on.on_thinking)
-        m->on.on_thinking(m->user, (size_t)(c - choices_of(m)), added, all);
+        m->on.on_thinking(m->user, (size_t)c->index, added, all);
 }
 
 /* Text comes as a string, from some servers as a list of parts. */
