@@ -52,14 +52,9 @@ static bool text_is(const struct weir_json *v, const char *text)
     return weir_json_type(v) == WEIR_JSON_STRING && slice_eq(weir_json_text(v), slice_of_str(text));
 }
 
-static void note(struct weir_message *m, const char *code, const char *text)
-{
-    message_note(m, code, text, NO_BLOCK, NO_OFFSET);
-}
-
 static void note_malformed(struct weir_message *m)
 {
-    note(m, "malformed_event", "an event lacks what its type needs and was passed over");
+    message_note(m, "malformed_event", "an event lacks what its type needs and was passed over");
 }
 
 /* ---- blocks ---- */
@@ -87,7 +82,7 @@ static struct anthropic_block *block_of_event(struct weir_message *m, const stru
     }
     size_t i = block_position(m, index);
     if (i < m->parts.n && blocks_of(m)[i].index == index) return &blocks_of(m)[i];
-    note(m, "unknown_index", "an event speaks of a block that was not begun");
+    message_note(m, "unknown_index", "an event speaks of a block that was not begun");
     return NULL;
 }
 
@@ -156,8 +151,7 @@ static void grow_block_text(struct weir_message *m, struct anthropic_block *b, c
     if (!b->text) b->text = grow_member(m, b->node, member);
     if (!b->text) return;
     struct weir_slice added = grow_text(m, b->text, &b->half, weir_json_text(delta));
-    if (tell && message_is_live(m) && m->outcome == WEIR_OUTCOME_OPEN)
-        tell(m->user, number_of(m, b), added, weir_json_text(b->text));
+    if (tell && message_is_open(m)) tell(m->user, number_of(m, b), added, weir_json_text(b->text));
 }
 
 static void text_delta(struct weir_message *m, struct anthropic_block *b,
@@ -181,7 +175,7 @@ static void signature_delta(struct weir_message *m, struct anthropic_block *b,
         return;
     }
     grow_set(m, b->node, SLICE("signature"), signature);
-    if (m->on.on_signature && message_is_live(m))
+    if (m->on.on_signature && message_is_open(m))
         m->on.on_signature(m->user, number_of(m, b), weir_json_text(signature));
 }
 
@@ -210,7 +204,7 @@ static void citations_delta(struct weir_message *m, struct anthropic_block *b,
     struct weir_json *kept = weir_json_copy(m->doc, citation);
     enum weir_status st = weir_json_push(m->doc, b->citations, kept);
     message_fail(m, st);
-    if (st == WEIR_OK && m->on.on_citation && message_is_live(m))
+    if (st == WEIR_OK && m->on.on_citation && message_is_open(m))
         m->on.on_citation(m->user, number_of(m, b), kept);
 }
 
@@ -233,7 +227,7 @@ static void input_json_delta(struct weir_message *m, struct anthropic_block *b,
     }
     grow_input(m, &b->input, weir_json_text(piece));
     link_input(m, b);
-    if (m->on.on_input_json && message_is_live(m) && m->outcome == WEIR_OUTCOME_OPEN)
+    if (m->on.on_input_json && message_is_open(m))
         m->on.on_input_json(m->user, number_of(m, b), weir_json_text(piece), b->input.value);
 }
 
@@ -257,16 +251,18 @@ static void content_block_delta(struct weir_message *m, const struct weir_json *
     const struct weir_json *delta = weir_json_get_str(data, "delta");
     if (!b) return;
     if (b->is_stopped) {
-        note(m, "late_delta", "a block grew after its stop; that was passed over");
+        message_note(m, "late_delta", "a block grew after its stop; that was passed over");
         return;
     }
     for (size_t i = 0; i < sizeof delta_types / sizeof *delta_types; i++) {
         if (!text_is(weir_json_get_str(delta, "type"), delta_types[i].type)) continue;
         if (delta_types[i].kind == b->kind) delta_types[i].take(m, b, delta);
-        else note(m, "misplaced_delta", "a delta does not fit its block and was passed over");
+        else
+            message_note(m, "misplaced_delta",
+                         "a delta does not fit its block and was passed over");
         return;
     }
-    note(m, "unknown_delta", "a delta of unknown type was passed over");
+    message_note(m, "unknown_delta", "a delta of unknown type was passed over");
 }
 
 static void content_block_start(struct weir_message *m, const struct weir_json *data)
@@ -280,7 +276,8 @@ static void content_block_start(struct weir_message *m, const struct weir_json *
     }
     size_t at = block_position(m, index);
     if (at < m->parts.n && blocks_of(m)[at].index == index) {
-        note(m, "repeated_index", "a block was begun twice; the second start was passed over");
+        message_note(m, "repeated_index",
+                     "a block was begun twice; the second start was passed over");
         return;
     }
     struct weir_json *node = weir_json_copy(m->doc, block);
@@ -292,7 +289,7 @@ static void content_block_stop(struct weir_message *m, const struct weir_json *d
     struct anthropic_block *b = block_of_event(m, data);
     if (!b || b->is_stopped) return;
     stop_block(m, b);
-    if (m->on.on_content_block && message_is_live(m) && m->outcome == WEIR_OUTCOME_OPEN)
+    if (m->on.on_content_block && message_is_open(m))
         m->on.on_content_block(m->user, number_of(m, b), b->node);
 }
 
@@ -300,7 +297,7 @@ static void content_block_stop(struct weir_message *m, const struct weir_json *d
 static void add_given_blocks(struct weir_message *m, const struct weir_json *given)
 {
     int64_t index = 0;
-    for (; given && m->outcome == WEIR_OUTCOME_OPEN; given = weir_json_next(given))
+    for (; given && message_is_open(m); given = weir_json_next(given))
         add_block(m, index++, weir_json_copy(m->doc, given));
 }
 
@@ -308,7 +305,7 @@ static void message_start(struct weir_message *m, const struct weir_json *data)
 {
     const struct weir_json *message = weir_json_get_str(data, "message");
     if (m->value) {
-        note(m, "repeated_message_start", "a second message_start was passed over");
+        message_note(m, "repeated_message_start", "a second message_start was passed over");
         return;
     }
     if (!is_object(message)) {
@@ -386,7 +383,7 @@ static void take_other_data(struct weir_message *m, const struct event_type *typ
 {
     if (type && type->take == ping) return;
     if (!type) {
-        note(m, "ignored_event", "an event that is not JSON was passed over");
+        message_note(m, "ignored_event", "an event that is not JSON was passed over");
         return;
     }
     stop_blocks(m);
@@ -401,9 +398,10 @@ static void take_event(struct weir_message *m, const struct weir_sse_event *even
     bool has_name = weir_json_type(named) == WEIR_JSON_STRING;
     const struct event_type *type = find_event_type(has_name ? weir_json_text(named) : event->type);
     if (!data) take_other_data(m, type);
-    else if (!type) note(m, "unknown_event", "an event of unknown type was passed over");
+    else if (!type) message_note(m, "unknown_event", "an event of unknown type was passed over");
     else if (type->needs_message && !m->value)
-        note(m, "before_message_start", "an event came before message_start and was passed over");
+        message_note(m, "before_message_start",
+                     "an event came before message_start and was passed over");
     else type->take(m, data);
 }
 
@@ -414,7 +412,8 @@ static void take_end(struct weir_message *m)
         message_finish(m, WEIR_OUTCOME_INCOMPLETE);
         return;
     }
-    note(m, "no_message_stop", "the input ended after the stop reason, without message_stop");
+    message_note(m, "no_message_stop",
+                 "the input ended after the stop reason, without message_stop");
     message_finish(m, WEIR_OUTCOME_MESSAGE);
 }
 

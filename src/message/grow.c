@@ -100,11 +100,11 @@ void grow_input_end(struct weir_message *m, struct tool_input *input, size_t blo
         else if (input->reader) input->value = weir_json_reader_root(input->reader);
     }
     if (input->state == WEIR_INPUT_TRUNCATED)
-        message_note(m, "tool_input_truncated", "a tool's input ends too early; do not run it",
-                     (int64_t)block, (int64_t)input->offset);
+        message_note_at(m, "tool_input_truncated", "a tool's input ends too early; do not run it",
+                        block, input->offset);
     if (input->state == WEIR_INPUT_INVALID)
-        message_note(m, "tool_input_invalid", "a tool's input is not JSON; do not run it",
-                     (int64_t)block, (int64_t)input->offset);
+        message_note_at(m, "tool_input_invalid", "a tool's input is not JSON; do not run it", block,
+                        input->offset);
 }
 
 /* ---- members ---- */

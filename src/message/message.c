@@ -14,6 +14,7 @@ enum {
     DEFAULT_BLOCKS = 4096,
     SIDE_BYTES = 1 << 20,
     MAX_NOTES = 64,
+    ERROR_TEXT_BYTES = 8192,
 };
 
 /* ---- life ---- */
@@ -78,9 +79,9 @@ void weir_message_free(struct weir_message *m)
     mem_free(m);
 }
 
-bool message_is_live(const struct weir_message *m)
+bool message_is_open(const struct weir_message *m)
 {
-    return !m->is_dying;
+    return !m->is_dying && m->outcome == WEIR_OUTCOME_OPEN;
 }
 
 /* Every public call that may run callbacks stands between enter and leave. */
@@ -126,11 +127,11 @@ void message_finish(struct weir_message *m, enum weir_outcome outcome)
 {
     if (m->outcome != WEIR_OUTCOME_OPEN) return;
     m->outcome = outcome;
-    if (outcome == WEIR_OUTCOME_MESSAGE && m->on.on_message && message_is_live(m))
+    if (outcome == WEIR_OUTCOME_MESSAGE && m->on.on_message && !m->is_dying)
         m->on.on_message(m->user, m->value);
-    if (outcome == WEIR_OUTCOME_ERROR && m->on.on_error && message_is_live(m))
+    if (outcome == WEIR_OUTCOME_ERROR && m->on.on_error && !m->is_dying)
         m->on.on_error(m->user, m->error);
-    if (m->on.on_end && message_is_live(m)) m->on.on_end(m->user);
+    if (m->on.on_end && !m->is_dying) m->on.on_end(m->user);
 }
 
 static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
@@ -146,6 +147,15 @@ static struct weir_json *string_or_null(struct weir_message *m, const struct wei
     return weir_json_new(m->side, WEIR_JSON_NULL);
 }
 
+/* A beginning of the text that ends between two characters. */
+static struct weir_slice cut_text(struct weir_slice text)
+{
+    if (text.len <= ERROR_TEXT_BYTES) return text;
+    text.len = ERROR_TEXT_BYTES;
+    while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
+    return text;
+}
+
 /* The error as far as memory allows: what cannot be copied is left out. */
 static void make_error(struct weir_message *m, enum weir_status code, const struct weir_json *type,
                        struct weir_slice text, const struct weir_json *raw)
@@ -153,17 +163,17 @@ static void make_error(struct weir_message *m, enum weir_status code, const stru
     struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
     struct weir_slice name = slice_of_str(weir_status_name(code));
     const struct weir_json *id = weir_json_get_str(raw, "request_id");
-    bool is_made = set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
-                   set_side(m, error, "type", string_or_null(m, type)) == WEIR_OK &&
-                   set_side(m, error, "message", weir_json_new_string(m->side, text)) == WEIR_OK;
+    bool is_made =
+        set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
+        set_side(m, error, "type", string_or_null(m, type)) == WEIR_OK &&
+        set_side(m, error, "message", weir_json_new_string(m->side, cut_text(text))) == WEIR_OK;
     if (!is_made) return;
     m->error = error;
     bool is_full = true;
     if (id) is_full = set_side(m, error, "request_id", weir_json_copy(m->side, id)) == WEIR_OK;
     if (raw && is_full)
         is_full = set_side(m, error, "raw", weir_json_copy(m->side, raw)) == WEIR_OK;
-    if (!is_full)
-        message_note(m, "error_cut", "the sender's error is too long to keep", NO_BLOCK, NO_OFFSET);
+    if (!is_full) message_note(m, "error_cut", "the sender's error is too long to keep");
 }
 
 void message_sender_failed(struct weir_message *m, enum weir_status code,
@@ -185,27 +195,36 @@ void message_fail(struct weir_message *m, enum weir_status st)
     message_finish(m, WEIR_OUTCOME_ERROR);
 }
 
-void message_note(struct weir_message *m, const char *code, const char *text, int64_t block,
-                  int64_t offset)
+/* A note with its code and text; NULL when there are too many, or no memory for it. */
+static struct weir_json *add_note(struct weir_message *m, const char *code, const char *text)
 {
     size_t n = weir_json_count(m->notes);
-    if (n > MAX_NOTES) return;
+    struct weir_json *note = n <= MAX_NOTES ? weir_json_new(m->side, WEIR_JSON_OBJECT) : NULL;
+    if (!note) return NULL;
     if (n == MAX_NOTES) {
         code = "more_notes";
-        text = "there was more of this kind";
-        block = NO_BLOCK;
-        offset = NO_OFFSET;
+        text = "there were more notes than are kept";
     }
-    struct weir_json *note = weir_json_new(m->side, WEIR_JSON_OBJECT);
     bool is_made =
         set_side(m, note, "code", weir_json_new_string(m->side, slice_of_str(code))) == WEIR_OK &&
-        set_side(m, note, "text", weir_json_new_string(m->side, slice_of_str(text))) == WEIR_OK;
-    if (is_made && block >= 0)
-        is_made = set_side(m, note, "block", weir_json_new_int(m->side, block)) == WEIR_OK;
-    if (is_made && offset >= 0)
-        is_made = set_side(m, note, "offset", weir_json_new_int(m->side, offset)) == WEIR_OK;
-    /* A note that there is no memory for is not worth failing the stream. */
-    if (is_made) (void)!weir_json_push(m->side, m->notes, note);
+        set_side(m, note, "text", weir_json_new_string(m->side, slice_of_str(text))) == WEIR_OK &&
+        weir_json_push(m->side, m->notes, note) == WEIR_OK;
+    return is_made && n < MAX_NOTES ? note : NULL;
+}
+
+void message_note(struct weir_message *m, const char *code, const char *text)
+{
+    (void)add_note(m, code, text);
+}
+
+void message_note_at(struct weir_message *m, const char *code, const char *text, size_t block,
+                     size_t offset)
+{
+    struct weir_json *note = add_note(m, code, text);
+    if (!note) return;
+    /* Without memory for the place, the note stands without it. */
+    if (set_side(m, note, "block", weir_json_new_int(m->side, (int64_t)block)) == WEIR_OK)
+        (void)!set_side(m, note, "offset", weir_json_new_int(m->side, (int64_t)offset));
 }
 
 /* ---- input ---- */
@@ -223,7 +242,7 @@ static const struct weir_json *read_event_data(struct weir_message *m, struct we
 
 static void take_event(struct weir_message *m, const struct weir_sse_event *event)
 {
-    if (m->outcome != WEIR_OUTCOME_OPEN || !message_is_live(m)) return;
+    if (!message_is_open(m)) return;
     m->n_events++;
     const struct weir_json *data = read_event_data(m, event->data);
     if (m->outcome == WEIR_OUTCOME_OPEN) m->dialect->take_event(m, event, data);
@@ -253,8 +272,8 @@ enum weir_outcome weir_message_end(struct weir_message *m)
     enter(m);
     if (m->outcome == WEIR_OUTCOME_OPEN) {
         if (weir_sse_pending(m->sse))
-            message_note(m, "unfinished_event", "the input ended inside an event, which is dropped",
-                         NO_BLOCK, NO_OFFSET);
+            message_note(m, "unfinished_event",
+                         "the input ended inside an event, which is dropped");
         if (m->n_events == 0) message_sender_failed(m, WEIR_STREAM_EMPTY, NULL, NULL);
         else m->dialect->take_end(m);
     }

@@ -87,14 +87,15 @@ void message_sender_failed(struct weir_message *m, enum weir_status code,
 /* Decides the outcome, once, and tells the callbacks. */
 void message_finish(struct weir_message *m, enum weir_outcome outcome);
 
-enum { NO_BLOCK = -1, NO_OFFSET = -1 };
-
 /* Something odd that does no harm. Beyond a ceiling they are dropped. */
-void message_note(struct weir_message *m, const char *code, const char *text, int64_t block,
-                  int64_t offset);
+void message_note(struct weir_message *m, const char *code, const char *text);
 
-/* Whether a callback may still be called. */
-bool message_is_live(const struct weir_message *m);
+/* The same, about a place: `offset` in the input of tool `block`. */
+void message_note_at(struct weir_message *m, const char *code, const char *text, size_t block,
+                     size_t offset);
+
+/* Whether callbacks are still welcome: nobody has freed the stream, and it has not ended. */
+bool message_is_open(const struct weir_message *m);
 
 /* Room for one more zeroed item; NULL after message_fail(). */
 void *message_add_item(struct weir_message *m, struct items *items, size_t item_size);

@@ -80,16 +80,6 @@ static bool is_present(const struct weir_json *v)
     return weir_json_type(v) != WEIR_JSON_NULL;
 }
 
-static bool is_open(const struct weir_message *m)
-{
-    return m->outcome == WEIR_OUTCOME_OPEN && message_is_live(m);
-}
-
-static void note(struct weir_message *m, const char *code, const char *text)
-{
-    message_note(m, code, text, NO_BLOCK, NO_OFFSET);
-}
-
 /* Sets a member; false after a failure. */
 static bool put(struct weir_message *m, struct weir_json *object, const char *key,
                 struct weir_json *value)
@@ -171,7 +161,7 @@ static void grow_choice_text(struct weir_message *m, struct openai_choice *c, en
     struct weir_slice added = grow_text(m, c->texts[kind], &c->halves[kind], piece);
     struct weir_slice all = weir_json_text(c->texts[kind]);
     bool is_thought = kind == TEXT_REASONING || kind == TEXT_REASONING_CONTENT;
-    if (!is_open(m)) return;
+    if (!message_is_open(m)) return;
     if (kind == TEXT_CONTENT && m->on.on_text) m->on.on_text(m->user, (size_t)c->index, added, all);
     else if (is_thought && m->on.on_thinking)
         m->on.on_thinking(m->user, (size_t)c->index, added, all);
@@ -257,7 +247,7 @@ static void grow_arguments(struct weir_message *m, struct openai_call *call,
 {
     grow_text(m, call->arguments, &call->half, piece);
     grow_input(m, &call->input, piece);
-    if (m->on.on_input_json && is_open(m))
+    if (m->on.on_input_json && message_is_open(m))
         m->on.on_input_json(m->user, (size_t)(call - calls_of(m)), piece, call->input.value);
 }
 
@@ -287,8 +277,8 @@ static void take_call(struct weir_message *m, struct openai_choice *c,
     struct openai_call *call = call_for(m, c, given);
     if (!call) return;
     if (call->is_closed) {
-        note(m, "late_delta",
-             "a tool call grew after its choice had finished; that was passed over");
+        message_note(m, "late_delta",
+                     "a tool call grew after its choice had finished; that was passed over");
         return;
     }
     if (id_of(given).len > 0 && id_of(call->node).len == 0)
@@ -311,7 +301,8 @@ static void close_call(struct weir_message *m, struct openai_call *call)
     grow_input_end(m, &call->input, number);
     if (call->input.state == WEIR_INPUT_COMPLETE && !call->input.value)
         call->input.value = weir_json_new(m->doc, WEIR_JSON_OBJECT);
-    if (m->on.on_content_block && is_open(m)) m->on.on_content_block(m->user, number, call->node);
+    if (m->on.on_content_block && message_is_open(m))
+        m->on.on_content_block(m->user, number, call->node);
 }
 
 static void close_calls(struct weir_message *m, size_t choice)
@@ -339,11 +330,11 @@ static void take_delta(struct weir_message *m, struct openai_choice *c,
             take_text(m, c, (enum text_kind)kind, x);
         } else if (key_is(x, "tool_calls")) {
             const struct weir_json *call = weir_json_first(x);
-            for (; call && is_open(m); call = weir_json_next(call)) take_call(m, c, call);
+            for (; call && message_is_open(m); call = weir_json_next(call)) take_call(m, c, call);
         } else {
             keep_first(m, c->message, x);
         }
-        if (!is_open(m)) return;
+        if (!message_is_open(m)) return;
     }
 }
 
@@ -359,7 +350,7 @@ static void take_logprobs(struct weir_message *m, struct openai_choice *c,
         if (!put(m, object, "content", list) || !put(m, c->node, "logprobs", object)) return;
         c->logprobs = list;
     }
-    for (; token && is_open(m); token = weir_json_next(token))
+    for (; token && message_is_open(m); token = weir_json_next(token))
         message_fail(m, weir_json_push(m->doc, c->logprobs, weir_json_copy(m->doc, token)));
 }
 
@@ -370,7 +361,7 @@ static void take_choice(struct weir_message *m, const struct weir_json *choice)
     if (!c) return;
     take_delta(m, c, weir_json_get_str(choice, "delta"));
     take_logprobs(m, c, weir_json_get_str(choice, "logprobs"));
-    if (!is_open(m) || !is_string(reason)) return;
+    if (!message_is_open(m) || !is_string(reason)) return;
     grow_set(m, c->node, SLICE("finish_reason"), reason);
     c->is_finished = true;
     close_choice(m, c);
@@ -387,7 +378,7 @@ static void take_chunk(struct weir_message *m, const struct weir_json *data)
     for (const struct weir_json *x = weir_json_first(data); x; x = weir_json_next(x))
         if (!is_own_member(x)) keep_first(m, m->value, x);
     const struct weir_json *choice = weir_json_first(weir_json_get_str(data, "choices"));
-    for (; choice && is_open(m); choice = weir_json_next(choice)) take_choice(m, choice);
+    for (; choice && message_is_open(m); choice = weir_json_next(choice)) take_choice(m, choice);
     grow_usage(m, weir_json_get_str(data, "usage"));
 }
 
@@ -409,7 +400,8 @@ static void take_done(struct weir_message *m)
 {
     bool is_whole = is_all_finished(m);
     close_choices(m);
-    if (!is_whole) note(m, "done_without_finish", "[DONE] came before every choice had finished");
+    if (!is_whole)
+        message_note(m, "done_without_finish", "[DONE] came before every choice had finished");
     message_finish(m, is_whole ? WEIR_OUTCOME_MESSAGE : WEIR_OUTCOME_INCOMPLETE);
 }
 
@@ -417,7 +409,8 @@ static void take_end(struct weir_message *m)
 {
     bool is_whole = is_all_finished(m);
     close_choices(m);
-    if (is_whole) note(m, "no_done", "the input ended after the finish reason, without [DONE]");
+    if (is_whole)
+        message_note(m, "no_done", "the input ended after the finish reason, without [DONE]");
     message_finish(m, is_whole ? WEIR_OUTCOME_MESSAGE : WEIR_OUTCOME_INCOMPLETE);
 }
 
@@ -451,7 +444,7 @@ static void take_event(struct weir_message *m, const struct weir_sse_event *even
     } else if (weir_json_type(data) == WEIR_JSON_OBJECT) {
         take_chunk(m, data);
     } else if (event->data.len == 0) {
-        note(m, "ignored_event", "an event without data was passed over");
+        message_note(m, "ignored_event", "an event without data was passed over");
     } else {
         close_choices(m);
         message_sender_failed(m, WEIR_BAD_EVENT, NULL, NULL);
