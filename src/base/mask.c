@@ -242,6 +242,22 @@ static size_t assignment_end(struct weir_slice s, size_t i)
     return skip_blanks(s, i);
 }
 
+/* What of the assigned value is masked, when it begins at `at`. */
+static struct find find_value(struct weir_slice s, size_t at, struct weir_slice name)
+{
+    size_t quote = at + (s.ptr[at] == '\\' && at + 1 < s.len);
+    size_t end;
+    if (is_quote(s.ptr[quote])) {
+        at = quote + 1;
+        end = quoted_end(s, at, s.ptr[quote], s.ptr[quote - 1] == '\\');
+    } else if (s.ptr[at] == '[' || s.ptr[at] == '{') {
+        end = line_end(s, at, false);
+    } else {
+        end = has_value_with_spaces(name) ? line_end(s, at, true) : token_end(s, at);
+    }
+    return end > at ? (struct find){at, end} : (struct find){0};
+}
+
 static struct find find_assigned(struct weir_slice s, size_t i)
 {
     struct find none = {0};
@@ -251,17 +267,7 @@ static struct find find_assigned(struct weir_slice s, size_t i)
     struct weir_slice name = slice_of(s.ptr + i, name_end - i);
     size_t at = assignment_end(s, name_end);
     if (!at || at >= s.len || !mask_is_secret_name(name)) return none;
-    size_t quote = at + (s.ptr[at] == '\\' && at + 1 < s.len);
-    size_t end;
-    if (is_quote(s.ptr[quote])) {
-        at = quote + 1;
-        end = quoted_end(s, at, s.ptr[quote], quote > 0 && s.ptr[quote - 1] == '\\');
-    } else if (s.ptr[at] == '[' || s.ptr[at] == '{') {
-        end = line_end(s, at, false);
-    } else {
-        end = has_value_with_spaces(name) ? line_end(s, at, true) : token_end(s, at);
-    }
-    return end > at ? (struct find){at, end} : none;
+    return find_value(s, at, name);
 }
 
 static struct find find_at(struct weir_slice s, size_t i)
