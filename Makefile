@@ -55,8 +55,8 @@ build-tsan:
 	@$(NINJA) -C $@
 
 build-fuzz:
-	@CC=clang; export CC; $(call configure,$@,-Dfuzz=true -Db_sanitize=address$(,)undefined \
-	  -Db_lundef=false)
+	@CC=clang; export CC; $(call configure,$@,-Dfuzz=true -Doptimization=1 \
+	  -Db_sanitize=address$(,)undefined -Db_lundef=false)
 	@$(NINJA) -C $@
 
 build-coverage:
@@ -87,8 +87,6 @@ coverage: build-coverage
 
 bench:
 	@tools/deps bench
-	@$(call configure,build-bench,-Dbuildtype=release)
-	@$(NINJA) -C build-bench
 	@bench/run build-bench
 
 lint: lint-layers lint-rules lint-format lint-man
