@@ -104,7 +104,7 @@ TEST(bad_spec_arms_nothing)
         "alloc:x",       "alloc:-1",        "alloc:1x",
         "alloc:1++",     "alloc:1+!",       "nothing:1",
         "alloc:1,",      ",alloc:1",        "alloc:1,,sync:1",
-        "alloc :1",      "alloc:1,alloc:2", "send:18446744073709551616",
+        "alloc :1",      "alloc:1,alloc:2", "send:18446744073709551617",
         "alloc:1 ",      "ALLOC:1",         "write:1,bad:2",
         "write:1;sync:1"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
