@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The OpenAI dialect as several servers speak it: each rule as a small stream. */
+#include <stdio.h>
+
+#include "base/slice.h"
+#include "oracle/story.h"
+#include "oracle/transcript.h"
+#include "t.h"
+
+#define STORY(name, script, result, message, ...)                                                  \
+    TEST(name)                                                                                     \
+    {                                                                                              \
+        const struct story story = {                                                               \
+            .events = script, .outcome = result, .value = message, __VA_ARGS__};                   \
+        story_check(WEIR_OPENAI, &story);                                                          \
+    }
+
+#define MESSAGE    WEIR_OUTCOME_MESSAGE
+#define ERROR      WEIR_OUTCOME_ERROR
+#define INCOMPLETE WEIR_OUTCOME_INCOMPLETE
+
+#define CHUNK(choices)                                                                             \
+    "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','choices':[" choices "]}" \
+                                                                                              "\n"
+#define DELTA(delta)   CHUNK("{'index':0,'delta':" delta ",'finish_reason':null}")
+#define ROLE           DELTA("{'role':'assistant','content':''}")
+#define SAY(text)      DELTA("{'content':'" text "'}")
+#define CALL(call)     DELTA("{'tool_calls':[" call "]}")
+#define FINISH(reason) CHUNK("{'index':0,'delta':{},'finish_reason':'" reason "'}")
+#define DONE           "[DONE]\n"
+
+/* The whole of one answer with these choices. */
+#define WHOLE(choices)                                                                             \
+    "{'id':'c1','object':'chat.completion','created':5,'model':'g','choices':[" choices "]}"
+#define CHOICE(message, reason) "{'index':0,'message':" message ",'finish_reason':" reason "}"
+#define TEXT(text)              "{'role':'assistant','content':" text "}"
+#define CALLS(calls)            "{'role':'assistant','content':null,'tool_calls':[" calls "]}"
+#define F(id, name, arguments)                                                                     \
+    "{'id':'" id "','type':'function','function':{'name':'" name "','arguments':'" arguments "'}}"
+
+/* ---- text ---- */
+
+STORY(content_appends, ROLE SAY("Hel") SAY("") SAY("lo") FINISH("stop") DONE, MESSAGE,
+      WHOLE(CHOICE(TEXT("'Hello'"), "'stop'")), .notes = "")
+STORY(content_is_null_until_text_comes,
+      DELTA("{'role':'assistant','content':null}") DELTA("{'role':'assistant'}") FINISH("stop")
+          DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("null"), "'stop'")), .notes = "")
+STORY(empty_content_is_text, ROLE FINISH("stop") DONE, MESSAGE, WHOLE(CHOICE(TEXT("''"), "'stop'")),
+      .notes = "")
+STORY(null_content_after_text_keeps_it, SAY("a") DELTA("{'content':null}") FINISH("stop") DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("'a'"), "'stop'")), .notes = "")
+STORY(refusal_and_reasoning_append,
+      DELTA("{'refusal':'I '}") DELTA("{'refusal':'must not'}") DELTA("{'reasoning':'a'}")
+          DELTA("{'reasoning':'b'}") DELTA("{'reasoning_content':'c'}")
+              DELTA("{'reasoning_content':'d'}") FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':null,'refusal':'I must not','reasoning':'ab',"
+                   "'reasoning_content':'cd'}",
+                   "'stop'")),
+      .notes = "")
+STORY(surrogate_halves_in_two_deltas_join,
+      SAY("x\\ud83d") SAY("") SAY("\\ude80y") DELTA("{'reasoning':'\\ud83d'}")
+          DELTA("{'reasoning':'\\ude80'}") FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':'x\xf0\x9f\x9a\x80y',"
+                   "'reasoning':'\xf0\x9f\x9a\x80'}",
+                   "'stop'")))
+STORY(half_a_pair_at_the_finish_is_kept, SAY("x\\ud83d") FINISH("stop") DONE, MESSAGE,
+      WHOLE(CHOICE(TEXT("'x\\ud83d'"), "'stop'")))
+STORY(text_in_the_finishing_chunk_counts,
+      CHUNK("{'index':0,'delta':{'content':'all'},'finish_reason':'stop'}") DONE, MESSAGE,
+      WHOLE(CHOICE(TEXT("'all'"), "'stop'")), .notes = "")
+
+/* ---- the frame ---- */
+
+STORY(unknown_members_are_kept,
+      "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','system_fingerprint':"
+      "'fp','choices':[{'index':0,'delta':{'role':'assistant','content':'a','new':[1]},"
+      "'finish_reason':null}]}\n" FINISH("stop") DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','created':5,'model':'g','system_fingerprint':'fp',"
+      "'choices':[{'index':0,'message':{'role':'assistant','content':'a','new':[1]},"
+      "'finish_reason':'stop'}]}",
+      .notes = "")
+STORY(several_choices_are_told_apart,
+      CHUNK("{'index':0,'delta':{'content':'a'}},{'index':1,'delta':{'content':'x'}}")
+          CHUNK("{'index':1,'delta':{'content':'y'},'finish_reason':'length'}") SAY("b")
+              FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(TEXT("'ab'"), "'stop'") ",{'index':1,'message':{'role':'assistant',"
+                                           "'content':'xy'},'finish_reason':'length'}"),
+      .notes = "")
+STORY(numbers_keep_their_text,
+      "{'id':'c1','object':'chat.completion.chunk','created':12345678901234567890,'model':'g',"
+      "'choices':[{'index':0,'delta':{'content':'a'},'finish_reason':'stop'}],"
+      "'usage':{'total_tokens':1E+2}}\n" DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','created':12345678901234567890,'model':'g','choices':"
+      "[" CHOICE(TEXT("'a'"), "'stop'") "],'usage':{'total_tokens':1E+2}}")
+STORY(usage_chunk_with_empty_choices_merges,
+      "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','choices':[{'index':0,"
+      "'delta':{'content':'a'},'finish_reason':'stop'}],'usage':null}\n"
+      "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','choices':[],"
+      "'usage':{'prompt_tokens':3,'total_tokens':4,'x':null}}\n" DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','created':5,'model':'g','choices':[" CHOICE(
+          TEXT("'a'"), "'stop'") "],'usage':{'prompt_tokens':3,'total_tokens':4}}",
+      .notes = "")
+STORY(usage_is_overwritten_as_it_grows,
+      "{'id':'c1','choices':[],'usage':{'a':1,'b':1}}\n"
+      "{'id':'c1','choices':[{'index':0,'delta':{},'finish_reason':'stop'}],"
+      "'usage':{'a':2,'b':null}}\n" DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','choices':[" CHOICE(
+          TEXT("null"), "'stop'") "],'usage':{'a':2,'b':1}}")
+STORY(comments_are_ignored, ": ping\n" SAY("a") ":\n" FINISH("stop") DONE, MESSAGE,
+      WHOLE(CHOICE(TEXT("'a'"), "'stop'")), .notes = "")
+
+/* ---- the end ---- */
+
+STORY(done_after_all_have_finished_is_a_message_and_later_events_are_ignored,
+      SAY("a") FINISH("stop") DONE SAY("late") "{'error':{'message':'late'}}\n", MESSAGE,
+      WHOLE(CHOICE(TEXT("'a'"), "'stop'")), .error = "-", .notes = "")
+STORY(done_without_finish_reason_is_incomplete, SAY("a") DONE, INCOMPLETE,
+      WHOLE(CHOICE(TEXT("'a'"), "null")), .error = "-")
+STORY(done_while_one_choice_is_open_is_incomplete,
+      CHUNK("{'index':0,'delta':{'content':'a'},'finish_reason':'stop'},"
+            "{'index':1,'delta':{'content':'b'},'finish_reason':null}") DONE,
+      INCOMPLETE, NULL)
+STORY(done_alone_is_incomplete, DONE, INCOMPLETE, NULL)
+STORY(finish_reason_then_end_of_input_is_a_message_with_a_note, SAY("a") FINISH("stop"), MESSAGE,
+      WHOLE(CHOICE(TEXT("'a'"), "'stop'")), .notes = "no_done ")
+STORY(end_of_input_without_finish_reason_is_incomplete, SAY("a"), INCOMPLETE,
+      WHOLE(CHOICE(TEXT("'a'"), "null")), .error = "-")
+STORY(no_event_at_all_is_an_error, "", ERROR, "-", "{'code':'stream_empty','type':null}")
+
+TEST(outcome_is_known_at_done)
+{
+    struct text stream = {0};
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, NULL);
+    story_stream(&stream, SAY("a") FINISH("stop"));
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_EQ(weir_message_outcome(m), WEIR_OUTCOME_OPEN);
+    T_EQ(weir_message_feed(m, "data: [DONE]\n\n", 14), WEIR_OK);
+    T_EQ(weir_message_outcome(m), WEIR_OUTCOME_MESSAGE);
+    weir_message_free(m);
+    text_fini(&stream);
+}
+
+/* ---- errors ---- */
+
+STORY(error_on_a_chunk_ends_the_stream_and_keeps_the_message,
+      SAY("part") "{'error':{'type':'server_error','message':'boom','code':500}}\n" SAY("x")
+          FINISH("stop") DONE,
+      ERROR, WHOLE(CHOICE(TEXT("'part'"), "null")),
+      "{'code':'stream_error','type':'server_error','message':'boom',"
+      "'raw':{'error':{'type':'server_error','message':'boom','code':500}}}")
+STORY(error_beside_choices_is_an_error,
+      "{'id':'c1','choices':[],'error':{'message':'boom'}}\n" DONE, ERROR, NULL,
+      "{'code':'stream_error','type':null,'message':'boom'}")
+STORY(error_as_text_is_an_error, "{'error':'out of memory'}\n", ERROR, "-",
+      "{'code':'stream_error','type':null,'message':'out of memory'}")
+STORY(error_object_of_vllm_is_an_error,
+      SAY("a") "{'object':'error','message':'too long','type':'BadRequestError','code':400}\n" DONE,
+      ERROR, WHOLE(CHOICE(TEXT("'a'"), "null")),
+      "{'code':'stream_error','type':'BadRequestError','message':'too long'}")
+STORY(error_may_be_a_named_event, "error {'error':{'message':'boom','type':'t'}}\n", ERROR, "-",
+      "{'code':'stream_error','type':'t','message':'boom'}")
+STORY(null_error_is_none,
+      "{'id':'c1','error':null,'choices':[{'index':0,'delta':{'content':'a'},'finish_reason':"
+      "'stop'}]}\n" DONE,
+      MESSAGE, NULL)
+
+/* ---- tool calls ---- */
+
+STORY(tool_calls_join_by_index,
+      ROLE CALL("{'index':0,'id':'a','type':'function','function':{'name':'f','arguments':''}}")
+          CALL("{'index':0,'function':{'arguments':'{\\u0022x\\u0022:'}}")
+              CALL("{'index':1,'id':'b','type':'function','function':{'name':'g','arguments':'{'}}")
+                  CALL("{'index':0,'function':{'arguments':'1}'}},"
+                       "{'index':1,'function':{'arguments':'}'}}") FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':'','tool_calls':[" F(
+                       "a", "f", "{\\u0022x\\u0022:1}") "," F("b", "g", "{}") "]}",
+                   "'tool_calls'")),
+      .notes = "", .inputs = "0 complete 0 {'x':1};1 complete 0 {};")
+STORY(new_id_at_the_same_index_is_a_new_call,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{}'}}")
+          CALL("{'index':0,'id':'b','function':{'name':'g','arguments':'['}}")
+              CALL("{'index':0,'function':{'arguments':'1]'}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}") "," F("b", "g", "[1]")), "'tool_calls'")),
+      .notes = "", .inputs = "0 complete 0 {};1 complete 0 [1];")
+STORY(repeated_or_empty_id_is_the_same_call,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{'}}")
+          CALL("{'index':0,'id':'a','function':{'name':'f','arguments':''}}")
+              CALL("{'index':0,'id':'','function':{'arguments':'}'}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}")), "'tool_calls'")), .notes = "",
+      .inputs = "0 complete 0 {};")
+STORY(calls_without_index_go_by_id,
+      CALL("{'id':'a','function':{'name':'f','arguments':'{}'}}")
+          CALL("{'id':'b','function':{'name':'g','arguments':'[]'}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}") "," F("b", "g", "[]")), "'tool_calls'")),
+      .inputs = "0 complete 0 {};1 complete 0 [];")
+STORY(arguments_as_an_object_are_written_as_text,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':{ 'k' : [1.50, null] }}}")
+          FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{\\u0022k\\u0022:[1.50,null]}")), "'tool_calls'")),
+      .notes = "", .inputs = "0 complete 0 {'k':[1.50,null]};")
+STORY(call_without_arguments_is_complete,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':''}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "")), "'tool_calls'")), .notes = "",
+      .inputs = "0 complete 0 {};")
+STORY(truncated_arguments_are_told_with_their_offset,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{\\u0022k\\u0022:1'}}")
+          FINISH("length") DONE,
+      MESSAGE, NULL, .notes = "tool_input_truncated ", .inputs = "0 truncated 6 {};")
+STORY(invalid_arguments_are_told_with_their_offset,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{} '}}")
+          CALL("{'index':0,'function':{'arguments':'x'}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{} x")), "'tool_calls'")),
+      .notes = "tool_input_invalid ", .inputs = "0 invalid 3 {};")
+STORY(arguments_are_truncated_when_the_input_ends,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{'}}"), INCOMPLETE, NULL,
+      .inputs = "0 truncated 1 {};")
+STORY(surrogate_halves_in_two_argument_deltas_join,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'[\\u0022\\ud83d'}}")
+          CALL("{'index':0,'function':{'arguments':'\\ude80\\u0022]'}}") FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(CALLS(F("a", "f", "[\\u0022\xf0\x9f\x9a\x80\\u0022]")), "'tool_calls'")),
+      .inputs = "0 complete 0 ['\xf0\x9f\x9a\x80'];")
+STORY(calls_of_several_choices_are_told_apart,
+      CHUNK("{'index':0,'delta':{'tool_calls':[{'index':0,'id':'a','function':{'name':'f',"
+            "'arguments':'{'}}]}},{'index':1,'delta':{'tool_calls':[{'index':0,'id':'b',"
+            "'function':{'name':'g','arguments':'['}}]}}")
+          CHUNK("{'index':1,'delta':{'tool_calls':[{'index':0,'function':{'arguments':']'}}]},"
+                "'finish_reason':'tool_calls'},{'index':0,'delta':{'tool_calls':[{'index':0,"
+                "'function':{'arguments':'}'}}]},'finish_reason':'tool_calls'}") DONE,
+      MESSAGE, NULL, .notes = "", .inputs = "0 complete 0 {};1 complete 0 [];")
+
+STORY(malformed_chunks_are_not_fatal,
+      "{}\n{'choices':5}\n{'choices':[5,null,{'delta':7},{'index':'x'}]}\n"
+      "{'choices':[{'index':0,'delta':{'content':5,'tool_calls':[1,{}]}}]}\n" SAY("a")
+          FINISH("stop") DONE,
+      MESSAGE, NULL)
+
+/* ---- callbacks, memory, limits ---- */
+
+#define ALL_KINDS                                                                                  \
+    ROLE DELTA("{'reasoning':'hm'}") SAY("a\\ud83d") SAY("\\ude80")                                \
+        CALL("{'index':0,'id':'a','function':{'name':'f','arguments':''}}")                        \
+            CALL("{'index':0,'function':{'arguments':'{\\u0022k\\u0022:1'}}")                      \
+                CALL("{'index':0,'function':{'arguments':'}'}}") FINISH(                           \
+                    "tool_calls") "{'id':'c1','choices':[],'usage':{'total_tokens':3}}\n" DONE
+
+TEST(text_callbacks_name_the_index_of_the_choice)
+{
+    struct text stream = {0};
+    struct text got = {0};
+    struct cut cut;
+    story_stream(&stream, CHUNK("{'index':3,'delta':{'content':'x','reasoning':'y'}}")
+                              CHUNK("{'index':0,'delta':{'content':'z'}}"));
+    cut_from_byte(&cut, 0);
+    transcript_message(&got, WEIR_OPENAI, text_slice(&stream), &cut, NULL);
+    text_add_char(&got, 0);
+    T_OK(strstr(got.ptr, "text 3 'x' of 1\n") != NULL);
+    T_OK(strstr(got.ptr, "thinking 3 'y' of 1\n") != NULL);
+    T_OK(strstr(got.ptr, "text 0 'z' of 1\n") != NULL);
+    text_fini(&stream);
+    text_fini(&got);
+}
+
+TEST(tool_calls_call_back_as_they_grow)
+{
+    struct text stream = {0};
+    struct text got = {0};
+    struct cut cut;
+    story_stream(&stream, ALL_KINDS);
+    cut_from_byte(&cut, 0);
+    transcript_message(&got, WEIR_OPENAI, text_slice(&stream), &cut, NULL);
+    text_add_char(&got, 0);
+    T_OK(strstr(got.ptr, "input_json 0 '{\"k\":1' {}\n") != NULL);
+    T_OK(strstr(got.ptr, "input_json 0 '}' {\"k\":1}\n") != NULL);
+    T_OK(strstr(got.ptr, "message\nend\nfed ok\n") != NULL);
+    text_fini(&stream);
+    text_fini(&got);
+}
+
+TEST(stream_may_be_freed_from_any_callback)
+{
+    story_free_in_callbacks(WEIR_OPENAI, ALL_KINDS);
+    story_free_in_callbacks(WEIR_OPENAI, SAY("a") "{'error':{'message':'x'}}\n");
+    story_free_in_callbacks(
+        WEIR_OPENAI, SAY("a") CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{'}}"));
+}
+
+TEST(every_failing_allocation_is_reported)
+{
+    story_fail_allocations(WEIR_OPENAI, ALL_KINDS);
+    story_fail_allocations(WEIR_OPENAI,
+                           CALL("{'index':0,'id':'a','function':{'name':'f','arguments':{'k':[1]}}"
+                                "}") "{'error':{'type':'e','message':'m'},'request_id':'r'}\n");
+}
+
+TEST(long_answers_in_small_deltas_take_linear_memory)
+{
+    struct weir_message_limits limits = {.max_message_bytes = 8 << 20};
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, &limits);
+    struct text delta = {0};
+    size_t n_bytes = 0;
+    story_stream(&delta, SAY("ten bytes."));
+    for (int i = 0; i < 30000; i++) T_EQ(weir_message_feed(m, delta.ptr, delta.len), WEIR_OK);
+    const struct weir_json *choice =
+        weir_json_first(weir_json_get_str(weir_message_value(m), "choices"));
+    const struct weir_json *message = weir_json_get_str(choice, "message");
+    n_bytes = weir_json_text(weir_json_get_str(message, "content")).len;
+    T_EQ(n_bytes, 300000);
+    weir_message_free(m);
+    text_fini(&delta);
+}
+
+/* Some servers repeat the usage on every chunk; a long answer must not fill the message with it. */
+TEST(usage_on_every_chunk_does_not_fill_the_message)
+{
+    struct weir_message_limits limits = {.max_message_bytes = 4 << 20};
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, &limits);
+    struct text delta = {0};
+    enum weir_status st = WEIR_OK;
+    story_stream(&delta, "{'id':'c1','choices':[{'index':0,'delta':{'content':'a'}}],'usage':"
+                         "{'prompt_tokens':3,'completion_tokens':4,'total_tokens':7}}\n");
+    for (int i = 0; st == WEIR_OK && i < 50000; i++)
+        st = weir_message_feed(m, delta.ptr, delta.len);
+    T_EQ(st, WEIR_OK);
+    weir_message_free(m);
+    text_fini(&delta);
+}
+
+TEST(limits_become_the_outcome)
+{
+    struct weir_message_limits limits = {.max_message_bytes = 64 << 10};
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, &limits);
+    struct text delta = {0};
+    enum weir_status st = WEIR_OK;
+    story_stream(&delta, SAY("a text of thirty-two characters."));
+    for (int i = 0; st == WEIR_OK && i < 50000; i++)
+        st = weir_message_feed(m, delta.ptr, delta.len);
+    T_EQ(st, WEIR_LIMIT);
+    T_EQ(weir_message_outcome(m), WEIR_OUTCOME_ERROR);
+    T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_error(m), "code")), "limit_exceeded");
+    T_EQ(weir_message_feed(m, delta.ptr, delta.len), WEIR_OK);
+    weir_message_free(m);
+    text_fini(&delta);
+}
