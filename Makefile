@@ -82,7 +82,7 @@ fuzz: build-fuzz
 
 coverage: build-coverage
 	@find $< -name '*.gcda' -delete
-	@$(call test_in,$<)
+	@$(call test_in,$<) || echo "some tests failed; the numbers are theirs all the same"
 	@tools/coverage $<
 
 bench:
