@@ -45,6 +45,18 @@ static size_t plain_prefix(const char *p, size_t len)
     return i;
 }
 
+/*
+ * U+0085, U+2028 and U+2029: legal in JSON, but line ends to many a tool that
+ * reads our lines. 0 when s begins with another character.
+ */
+static uint32_t line_end_at(struct weir_slice s)
+{
+    if (s.len >= 2 && memcmp(s.ptr, "\xC2\x85", 2) == 0) return 0x85;
+    if (s.len < 3 || memcmp(s.ptr, "\xE2\x80", 2) != 0) return 0;
+    if (s.ptr[2] == '\xA8') return 0x2028;
+    return s.ptr[2] == '\xA9' ? 0x2029 : 0;
+}
+
 /* How many leading bytes can be copied as they are. */
 static size_t raw_prefix(struct weir_slice s)
 {
@@ -54,7 +66,8 @@ static size_t raw_prefix(struct weir_slice s)
         if (i == s.len || (unsigned char)s.ptr[i] < 0x80) return i;
         do {
             size_t n;
-            if (utf8_first((struct weir_slice){s.ptr + i, s.len - i}, &n) != UTF8_WHOLE) return i;
+            struct weir_slice rest = {s.ptr + i, s.len - i};
+            if (utf8_first(rest, &n) != UTF8_WHOLE || line_end_at(rest) != 0) return i;
             i += n;
         } while (i < s.len && (unsigned char)s.ptr[i] >= 0x80);
     }
@@ -86,15 +99,15 @@ static void append_ascii_escape(struct weir_buf *out, unsigned char c)
 static size_t append_special(struct weir_buf *out, struct weir_slice s)
 {
     unsigned char c = (unsigned char)s.ptr[0];
-    uint32_t surrogate;
+    uint32_t special = line_end_at(s);
     size_t n;
     if (c < 0x80) {
         append_ascii_escape(out, c);
         return 1;
     }
-    if (utf8_is_surrogate(s, &surrogate)) {
-        append_hex_escape(out, surrogate);
-        return 3;
+    if (special != 0 || utf8_is_surrogate(s, &special)) {
+        append_hex_escape(out, special);
+        return special == 0x85 ? 2 : 3;
     }
     utf8_first(s, &n);
     weir_buf_append(out, "\xEF\xBF\xBD", 3);

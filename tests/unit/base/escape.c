@@ -30,8 +30,14 @@ TEST(escapes_are_the_shortest_that_json_has)
 
 TEST(well_formed_utf8_stays_raw)
 {
-    expect(SLICE("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80 \xE2\x80\xA8"),
-           "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80 \xE2\x80\xA8");
+    expect(SLICE("gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80 \xE2\x80\xA7"),
+           "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80 \xE2\x80\xA7");
+}
+
+TEST(what_tools_take_for_a_line_end_is_escaped)
+{
+    expect(SLICE("a\xC2\x85z\xC2\x84"), "a\\u0085z\xC2\x84");
+    expect(SLICE("\xE2\x80\xA8\xE2\x80\xA9\xE2\x80\xAA"), "\\u2028\\u2029\xE2\x80\xAA");
 }
 
 TEST(surrogates_become_escapes)
@@ -65,6 +71,11 @@ static void escape_slowly(struct weir_buf *out, struct weir_slice s)
             n = 3;
         } else if (utf8_first(s, &n) != UTF8_WHOLE) {
             weir_buf_append_str(out, "\xEF\xBF\xBD");
+        } else if (memmem(s.ptr, n, "\xC2\x85", 2)) {
+            weir_buf_append_str(out, "\\u0085");
+        } else if (n == 3 &&
+                   (!memcmp(s.ptr, "\xE2\x80\xA8", 3) || !memcmp(s.ptr, "\xE2\x80\xA9", 3))) {
+            weir_buf_append_str(out, s.ptr[2] == '\xA8' ? "\\u2028" : "\\u2029");
         } else if (first >= 0x20 && first != '"' && first != '\\') {
             weir_buf_append(out, s.ptr, n);
         } else {
@@ -78,8 +89,9 @@ static void escape_slowly(struct weir_buf *out, struct weir_slice s)
 TEST(random_text_at_any_offset_agrees_with_slow_escaper)
 {
     static const char *const pieces[] = {
-        "a",        "long plain text", "\"",   "\\",           "\n", "\x1f",
-        "\xC3\xA9", "\xED\xA1",        "\xFF", "\xED\xB2\xAB", " ",  "\xF0\x9F\x98\x80"};
+        "a",        "long plain text", "\"",           "\\",           "\n", "\x1f",
+        "\xC3\xA9", "\xED\xA1",        "\xFF",         "\xED\xB2\xAB", " ",  "\xF0\x9F\x98\x80",
+        "\xC2\x85", "\xE2\x80\xA8",    "\xE2\x80\xA9", "\xE2\x80"};
     struct weir_buf in, fast, slow;
     weir_buf_init(&in, 4096);
     weir_buf_init(&fast, 65536);
