@@ -129,6 +129,9 @@ WEIR_API struct weir_slice weir_json_key(const struct weir_json *member);
 /* How many members an array or object has. */
 WEIR_API size_t weir_json_count(const struct weir_json *v);
 
+/* Whether both would be written as the same bytes. */
+WEIR_API bool weir_json_equal(const struct weir_json *a, const struct weir_json *b);
+
 /* ---- building values ---- */
 
 /* New values belong to doc and to no parent yet. NULL: ceiling or no memory. */
@@ -157,6 +160,16 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_push(struct weir_json_doc *d
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json_doc *doc,
                                                            struct weir_json *array, size_t position,
                                                            struct weir_json *value);
+
+/*
+ * Makes a member equal to value, by copy. What is equal already is left alone, and
+ * a number or string is changed where it stands when its memory suffices, so that
+ * a counter can be updated for ever in bounded memory; slices of it see the change.
+ */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_update(struct weir_json_doc *doc,
+                                                           struct weir_json *object,
+                                                           struct weir_slice key,
+                                                           const struct weir_json *value);
 
 /*
  * Appends to a string value, in amortised constant time per byte. Halves of a

@@ -94,6 +94,35 @@ enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *obje
     return json_add_member(doc, object, value);
 }
 
+/* Replaces the text of a number or string, in its old memory if it fits. */
+static WEIR_MUST_CHECK enum weir_status replace_text(struct weir_json_doc *doc,
+                                                     struct weir_json *node, struct weir_slice text)
+{
+    struct arena_text fresh = {0};
+    if (text.len > node->text.cap) {
+        /* Twice the size, so that a growing number moves but a few times. */
+        enum weir_status st = arena_text_reserve(&doc->arena, &fresh, 2 * text.len);
+        if (st != WEIR_OK) return st;
+        node->text = fresh;
+    }
+    if (text.len > 0) memcpy(node->text.ptr, text.ptr, text.len);
+    node->text.len = (uint32_t)text.len;
+    return WEIR_OK;
+}
+
+enum weir_status weir_json_update(struct weir_json_doc *doc, struct weir_json *object,
+                                  struct weir_slice key, const struct weir_json *value)
+{
+    if (!object) return missing(doc);
+    if (object->type != WEIR_JSON_OBJECT) return WEIR_INVALID;
+    struct weir_json *old = json_find_member(object, key);
+    enum weir_json_type type = weir_json_type(value);
+    bool has_text = type == WEIR_JSON_NUMBER || type == WEIR_JSON_STRING;
+    if (old && weir_json_equal(old, value)) return WEIR_OK;
+    if (old && has_text && old->type == type) return replace_text(doc, old, weir_json_text(value));
+    return weir_json_set(doc, object, key, weir_json_copy(doc, value));
+}
+
 enum weir_status weir_json_insert(struct weir_json_doc *doc, struct weir_json *array,
                                   size_t position, struct weir_json *value)
 {

@@ -112,7 +112,7 @@ void grow_input_end(struct weir_message *m, struct tool_input *input, size_t blo
 void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slice key,
               const struct weir_json *value)
 {
-    message_fail(m, weir_json_set(m->doc, object, key, weir_json_copy(m->doc, value)));
+    message_fail(m, weir_json_update(m->doc, object, key, value));
 }
 
 static bool make_usage(struct weir_message *m)

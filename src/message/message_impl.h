@@ -121,7 +121,7 @@ void grow_input_end(struct weir_message *m, struct tool_input *input, size_t blo
 /* A member of `object` that is a string which can grow, with the text it had. */
 struct weir_json *grow_member(struct weir_message *m, struct weir_json *object, const char *key);
 
-/* Sets a member to a copy of value. */
+/* Makes a member equal to value. */
 void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slice key,
               const struct weir_json *value);
 
