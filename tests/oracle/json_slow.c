@@ -27,6 +27,7 @@ struct parser {
     unsigned depth_left;
     enum json_slow_mode mode;
     enum weir_status st;
+    bool has_repeats;
     struct node *root;
 };
 
@@ -51,6 +52,7 @@ static struct node *attach(struct parser *p, struct node *parent, const struct t
 {
     struct node **link = parent ? &parent->first : &p->root;
     while (*link && !(parent->kind == 'o' && text_eq(&(*link)->key, key))) link = &(*link)->next;
+    p->has_repeats = p->has_repeats || *link;
     if (!*link) {
         *link = calloc(1, sizeof **link);
         if (!*link) abort();
@@ -331,4 +333,12 @@ bool json_slow_show(struct text *out, struct weir_slice text, unsigned max_depth
     if (p.root) put_node(out, p.root);
     parser_fini(&p);
     return p.root != NULL;
+}
+
+bool json_slow_has_repeats(struct weir_slice text, unsigned max_depth)
+{
+    struct parser p;
+    parse(&p, text, max_depth, JSON_SLOW_OPEN);
+    parser_fini(&p);
+    return p.has_repeats;
 }

@@ -29,3 +29,6 @@ enum weir_status json_slow_check(struct weir_slice text, unsigned max_depth, siz
 /* Adds the value as compact JSON; false, and nothing added, when there is none to show. */
 bool json_slow_show(struct text *out, struct weir_slice text, unsigned max_depth,
                     enum json_slow_mode mode);
+
+/* Whether some object names a key twice, as far as the text goes. */
+bool json_slow_has_repeats(struct weir_slice text, unsigned max_depth);

@@ -254,7 +254,10 @@ void story_fail_allocations(enum weir_dialect dialect, const char *events)
             text_add_char(&got, 0);
             /* The fault may also hit the transcript's own use of the writer, at the very end. */
             bool is_told = strstr(got.ptr, "fed no_memory") || strstr(got.ptr, "(no_memory)");
-            if (is_told == is_done) t_fail(__FILE__, __LINE__, "%.400s", got.ptr);
+            /* One failure may be got over: what does not fit doubled may fit as it is. */
+            bool may_be_ok = is_done || !(mode & 1);
+            if (is_done ? is_told : !is_told && !may_be_ok)
+                t_fail(__FILE__, __LINE__, "%.400s", got.ptr);
             text_fini(&got);
         }
         T_OK(is_done);

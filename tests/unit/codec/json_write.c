@@ -104,6 +104,7 @@ TEST(strings_are_escaped_where_they_must_be)
         {SLICE("\b\f\n\r\t"), "\"\\b\\f\\n\\r\\t\""},
         {SLICE("\0\x01\x1f\x7f"), "\"\\u0000\\u0001\\u001f\x7f\""},
         {SLICE("\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80"), "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x9a\x80\""},
+        {SLICE("\xc2\x85\xe2\x80\xa8\xe2\x80\xa9"), "\"\\u0085\\u2028\\u2029\""},
         {SLICE("\xed\xa0\xbd"), "\"\\ud83d\""},
         {SLICE("a\xed\xbf\xbfz"), "\"a\\udfffz\""},
         {SLICE("\xff|\xe2\x82|\xc0\x80"), "\"\xef\xbf\xbd|\xef\xbf\xbd|\xef\xbf\xbd\xef\xbf\xbd\""},
@@ -224,7 +225,7 @@ static const char *const texts[] = {
     "\"\\ud83d\\ud83d\\udc00 \\udfff\"",
     "[\"a\\u0000b\",\"\\u001f\",\"\\\"\\\\\",\"/\"]",
     "{\"\\ud800\":1,\"\\u0000\":2,\"\":3}",
-    "\"\xf0\x9f\x9a\x80\xe2\x80\xa8\"",
+    "\"\xf0\x9f\x9a\x80\xe2\x80\xa7\xe2\x80\xaa\xc2\x84\\u0085\\u2028\\u2029\"",
 };
 
 TEST(compact_texts_are_written_as_they_were_read)

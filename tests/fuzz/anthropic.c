@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The Anthropic dialect: any bytes in any cutting, the same outcome, message, error and notes. */
+#include "fuzz/fuzz.h"
+#include "fuzz/message.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    fuzz_message(WEIR_ANTHROPIC, data, size);
+    return 0;
+}
