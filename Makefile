@@ -23,6 +23,7 @@ PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 MESON_ARGS ?=
 NINJA ?= ninja
+export PYTHONUTF8 := 1
 C_FILES = $(shell find include src app tests examples bench -name '*.[ch]' | sort)
 
 # $(call configure,FOLDER,OPTIONS): makes the folder unless it is there.
