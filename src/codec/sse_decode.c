@@ -32,7 +32,10 @@ enum {
 /* What a field value's bytes are in: the caller's piece, or memory that the next line reuses. */
 enum origin { IN_PIECE, IN_SCRATCH };
 
-/* One member of the event being built: borrowed from the piece, or held. */
+/*
+ * One member of the event being built: borrowed from the piece, or held. `held`
+ * is empty unless it is in use, so that clearing a borrowed member costs nothing.
+ */
 struct field {
     struct weir_slice borrowed;
     struct weir_buf held;
@@ -108,7 +111,7 @@ void weir_sse_free(struct weir_sse *d)
 
 static void field_clear(struct field *f)
 {
-    weir_buf_reset(&f->held);
+    if (f->is_set && !f->is_borrowed) weir_buf_reset(&f->held);
     f->is_set = false;
     f->is_borrowed = false;
 }
@@ -121,6 +124,8 @@ void weir_sse_reset(struct weir_sse *d)
     weir_buf_reset(&d->last_id);
     field_clear(&d->data);
     field_clear(&d->type);
+    weir_buf_reset(&d->data.held); /* a failure may have left its mark */
+    weir_buf_reset(&d->type.held);
     d->status = WEIR_OK;
     d->line_has_high = false;
     d->is_first_line = true;
@@ -174,7 +179,7 @@ static void field_hold(struct field *f)
 
 static void field_set(struct field *f, struct weir_slice value, enum origin origin)
 {
-    weir_buf_reset(&f->held);
+    field_clear(f);
     f->is_set = true;
     f->is_borrowed = origin == IN_PIECE;
     if (f->is_borrowed) f->borrowed = value;
@@ -192,8 +197,7 @@ static void add_data(struct weir_sse *d, struct weir_slice value, enum origin or
         weir_buf_append_slice(&f->held, value);
     }
     bool is_over = f->is_borrowed && value.len > d->limits.max_event_bytes;
-    enum weir_status st = is_over ? WEIR_LIMIT : weir_buf_status(&f->held);
-    if (st != WEIR_OK) fail(d, st, WEIR_EVENT_TOO_LONG);
+    fail(d, is_over ? WEIR_LIMIT : f->held.status, WEIR_EVENT_TOO_LONG);
 }
 
 static void set_id(struct weir_sse *d, struct weir_slice value)
@@ -202,7 +206,7 @@ static void set_id(struct weir_sse *d, struct weir_slice value)
     weir_buf_reset(&d->id);
     weir_buf_append_slice(&d->id, value);
     d->id_is_set = true;
-    if (weir_buf_status(&d->id) != WEIR_OK) fail(d, weir_buf_status(&d->id), WEIR_ID_TOO_LONG);
+    fail(d, d->id.status, WEIR_ID_TOO_LONG);
 }
 
 static void set_retry(struct weir_sse *d, struct weir_slice value)
@@ -225,7 +229,7 @@ static void commit_id(struct weir_sse *d)
     weir_buf_reset(&d->last_id);
     weir_buf_append_slice(&d->last_id, weir_buf_slice(&d->id));
     d->id_is_set = false;
-    fail(d, weir_buf_status(&d->last_id), WEIR_ID_TOO_LONG);
+    fail(d, d->last_id.status, WEIR_ID_TOO_LONG);
 }
 
 /* A blank line: the id takes effect, and the event goes out if it has data. */
@@ -247,15 +251,30 @@ static void dispatch(struct weir_sse *d)
 
 /* ---- lines ---- */
 
+static void set_type(struct weir_sse *d, struct weir_slice value, enum origin origin)
+{
+    field_set(&d->type, value, origin);
+    fail(d, d->type.held.status, WEIR_LINE_TOO_LONG);
+}
+
 static void take_field(struct weir_sse *d, struct weir_slice name, struct weir_slice value,
                        enum origin origin)
 {
     if (slice_eq(name, SLICE("data"))) add_data(d, value, origin);
-    else if (slice_eq(name, SLICE("event"))) field_set(&d->type, value, origin);
+    else if (slice_eq(name, SLICE("event"))) set_type(d, value, origin);
     else if (slice_eq(name, SLICE("id"))) set_id(d, value);
     else if (slice_eq(name, SLICE("retry"))) set_retry(d, value);
-    if (weir_buf_status(&d->type.held) != WEIR_OK)
-        fail(d, weir_buf_status(&d->type.held), WEIR_LINE_TOO_LONG);
+}
+
+/* The lines that streams are made of are told by their first bytes, without a search. */
+static bool take_common(struct weir_sse *d, struct weir_slice line, enum origin origin)
+{
+    if (line.len >= 6 && memcmp(line.ptr, "data: ", 6) == 0)
+        add_data(d, slice_from(line, 6), origin);
+    else if (line.len >= 7 && memcmp(line.ptr, "event: ", 7) == 0)
+        set_type(d, slice_from(line, 7), origin);
+    else return false;
+    return true;
 }
 
 static void take_text(struct weir_sse *d, struct weir_slice line, enum origin origin)
@@ -264,6 +283,7 @@ static void take_text(struct weir_sse *d, struct weir_slice line, enum origin or
         dispatch(d);
         return;
     }
+    if (take_common(d, line, origin)) return;
     const char *colon = memchr(line.ptr, ':', line.len);
     if (!colon) {
         take_field(d, line, (struct weir_slice){line.ptr + line.len, 0}, origin);
@@ -290,7 +310,7 @@ static void take_line(struct weir_sse *d, struct weir_slice line, bool has_high,
     if (has_high && utf8_valid_prefix(line) < line.len) {
         weir_buf_reset(&d->repaired);
         utf8_append_repaired(&d->repaired, line);
-        fail(d, weir_buf_status(&d->repaired), WEIR_LINE_TOO_LONG);
+        fail(d, d->repaired.status, WEIR_LINE_TOO_LONG);
         line = weir_buf_slice(&d->repaired);
         origin = IN_SCRATCH;
     }
@@ -322,7 +342,7 @@ static void keep_part(struct weir_sse *d, const char *p, const char *end, bool h
 {
     weir_buf_append(&d->line, p, (size_t)(end - p));
     d->line_has_high |= has_high;
-    fail(d, weir_buf_status(&d->line), WEIR_LINE_TOO_LONG);
+    fail(d, d->line.status, WEIR_LINE_TOO_LONG);
 }
 
 /* The line that ends at eol; the part of it that came earlier is in d->line. */
@@ -341,27 +361,40 @@ static void end_line(struct weir_sse *d, const char *p, const char *eol, bool ha
     d->line_has_high = false;
 }
 
+/* One line of the piece, or as much of it as there is; returns where the next begins. */
+static const char *feed_line(struct weir_sse *d, const char *p, const char *end)
+{
+    if (*p == '\n' && d->line.len == 0) { /* the end of nearly every event */
+        d->is_first_line = false;
+        dispatch(d);
+        return p + 1;
+    }
+    bool has_high = false;
+    const char *eol = find_line_end(p, end, &has_high);
+    if (eol == end) {
+        keep_part(d, p, end, has_high);
+        return end;
+    }
+    d->swallow_lf = *eol == '\r';
+    end_line(d, p, eol, has_high);
+    return eol + 1;
+}
+
 static void feed_lines(struct weir_sse *d, const char *p, const char *end)
 {
     unsigned generation = d->generation;
     while (p < end) {
-        if (d->swallow_lf && *p == '\n') p++;
-        d->swallow_lf = false;
-        bool has_high = false;
-        const char *eol = find_line_end(p, end, &has_high);
-        if (eol == end) {
-            keep_part(d, p, end, has_high);
-            break;
+        if (d->swallow_lf) {
+            d->swallow_lf = false;
+            if (*p == '\n' && ++p == end) break;
         }
-        d->swallow_lf = *eol == '\r';
-        end_line(d, p, eol, has_high);
+        p = feed_line(d, p, end);
         if (d->generation != generation || d->status != WEIR_OK) return;
-        p = eol + 1;
     }
     field_hold(&d->data);
     field_hold(&d->type);
-    fail(d, weir_buf_status(&d->data.held), WEIR_EVENT_TOO_LONG);
-    fail(d, weir_buf_status(&d->type.held), WEIR_LINE_TOO_LONG);
+    fail(d, d->data.held.status, WEIR_EVENT_TOO_LONG);
+    fail(d, d->type.held.status, WEIR_LINE_TOO_LONG);
 }
 
 enum weir_status weir_sse_feed(struct weir_sse *d, const void *bytes, size_t len)
