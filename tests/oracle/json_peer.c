@@ -106,13 +106,15 @@ const char *json_peer_disagreement(struct weir_slice text)
     struct weir_json_doc *doc = weir_json_doc_new(0);
     const struct weir_json *ours = NULL;
     const char *complaint = NULL;
+    bool has_nul = text.len > 0 && memchr(text.ptr, 0, text.len);
     json_t *theirs = json_loadb(text.len > 0 ? text.ptr : "", text.len,
                                 JSON_DECODE_ANY | JSON_ALLOW_NUL, &error);
     enum weir_status st = weir_json_parse(doc, text, &ours, NULL);
     if (st == WEIR_OK && theirs) complaint = compare(ours, theirs);
     else if (st == WEIR_OK && !is_beyond_jansson(ours) && !may_hide_refusals(text))
         complaint = "a text that only we accept";
-    else if (theirs && st != WEIR_JSON_DEPTH) complaint = "a text that only jansson accepts";
+    else if (theirs && !has_nul && st != WEIR_JSON_DEPTH)
+        complaint = "a text that only jansson accepts";
     json_decref(theirs);
     weir_json_doc_free(doc);
     return complaint;

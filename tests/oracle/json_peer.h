@@ -3,7 +3,7 @@
  * Strict JSON against jansson, in both directions: what one accepts the other
  * must, and with the same value. The differences that are known and meant:
  * jansson refuses lone surrogate escapes, NUL in keys and numbers beyond its
- * types, and allows more depth than our default.
+ * types; it allows more depth than our default, and a raw NUL after a number.
  */
 #pragma once
 
