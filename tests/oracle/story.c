@@ -254,6 +254,8 @@ void story_fail_allocations(enum weir_dialect dialect, const char *events)
             text_add_char(&got, 0);
             /* The fault may also hit the transcript's own use of the writer, at the very end. */
             bool is_told = strstr(got.ptr, "fed no_memory") || strstr(got.ptr, "(no_memory)");
+            bool has_error = !strstr(got.ptr, "outcome error") || !strstr(got.ptr, "\nerror -\n");
+            if (!has_error) t_fail(__FILE__, __LINE__, "an error without its reason");
             /* One failure may be got over: what does not fit doubled may fit as it is. */
             bool may_be_ok = is_done || !(mode & 1);
             if (is_done ? is_told : !is_told && !may_be_ok)

@@ -259,6 +259,78 @@ TEST(appending_takes_linear_memory)
     weir_json_doc_free(doc);
 }
 
+/* ---- updating ---- */
+
+TEST(update_makes_a_member_equal)
+{
+    static const char *const values[] = {"1",      "22",         "\"s\"",     "\"longer text\"",
+                                         "3",      "[1,2]",      "{\"k\":1}", "null",
+                                         "true",   "-1.5e3",     "\"\"",      "[]",
+                                         "987654", "\"\\ud800\""};
+    enum { N = sizeof values / sizeof *values };
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    T_EQ(weir_json_set(doc, o, SLICE("first"), string(doc, "f")), WEIR_OK);
+    for (size_t i = 0; i < N * N; i++) {
+        const struct weir_json *v;
+        struct text want = {0};
+        T_EQ(weir_json_parse(doc, slice_of_str(values[i % N]), &v, NULL), WEIR_OK);
+        T_EQ(weir_json_update(doc, o, SLICE("x"), v), WEIR_OK);
+        T_EQ(weir_json_parse(doc, slice_of_str(values[i / N]), &v, NULL), WEIR_OK);
+        T_EQ(weir_json_update(doc, o, SLICE("x"), v), WEIR_OK);
+        T_OK(weir_json_equal(weir_json_get_str(o, "x"), v));
+        T_OK(weir_json_get_str(o, "x") != v);
+        text_printf(&want, "{\"first\":\"f\",\"x\":%s}%c", values[i / N], 0);
+        expect_value(o, want.ptr);
+        text_fini(&want);
+    }
+    T_EQ(weir_json_update(doc, o, SLICE("x"), weir_json_get_str(o, "x")), WEIR_OK);
+    T_EQ(weir_json_update(doc, o, SLICE("x"), weir_json_get_str(o, "first")), WEIR_OK);
+    expect_value(o, "{\"first\":\"f\",\"x\":\"f\"}");
+    T_EQ(weir_json_update(doc, string(doc, ""), SLICE("x"), o), WEIR_INVALID);
+    weir_json_doc_free(doc);
+}
+
+TEST(counter_is_updated_in_bounded_memory)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(64 << 10);
+    struct weir_json_doc *event = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    for (int64_t i = 0; i < 100000; i++) {
+        weir_json_doc_reset(event);
+        T_EQ(weir_json_update(doc, o, SLICE("n"), weir_json_new_int(event, i * i)), WEIR_OK);
+        T_EQ(weir_json_update(doc, o, SLICE("s"), string(event, i & 1 ? "odd" : "even")), WEIR_OK);
+    }
+    expect_value(o, "{\"n\":9999800001,\"s\":\"odd\"}");
+    weir_json_doc_free(event);
+    weir_json_doc_free(doc);
+}
+
+/* The value of a reader may hang in a larger one and goes on growing there. */
+TEST(growing_value_may_hang_in_a_larger_one)
+{
+    static const char *const texts[] = {"{\"a\":[1,\"x\"],\"a\":2}", "\"text\"", "[[],[3]]"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        struct weir_json_doc *doc = weir_json_doc_new(0);
+        struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+        struct weir_json_reader *r = weir_json_reader_new(doc, 0);
+        T_OK(!weir_json_reader_root(r));
+        T_EQ(weir_json_set(doc, o, SLICE("in"), weir_json_new(doc, WEIR_JSON_OBJECT)), WEIR_OK);
+        T_EQ(weir_json_set(doc, o, SLICE("z"), string(doc, "z")), WEIR_OK);
+        for (const char *p = texts[i]; *p; p++) {
+            T_EQ(weir_json_reader_feed(r, p, 1), WEIR_OK);
+            if (p == texts[i])
+                T_EQ(weir_json_set(doc, o, SLICE("in"), weir_json_reader_root(r)), WEIR_OK);
+        }
+        T_EQ(weir_json_reader_end(r), WEIR_OK);
+        T_OK(weir_json_equal(weir_json_get_str(o, "in"), weir_json_reader_value(r)));
+        T_EQ(weir_json_count(o), 2);
+        T_EQ_STR(weir_json_text(weir_json_get_str(o, "z")), "z");
+        weir_json_reader_free(r);
+        weir_json_doc_free(doc);
+    }
+}
+
 /* ---- ceilings and memory ---- */
 
 TEST(ceiling_gives_null_or_a_status)

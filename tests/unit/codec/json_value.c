@@ -217,3 +217,57 @@ TEST(long_keys_are_told_apart)
     text_fini(&input);
     weir_json_doc_free(doc);
 }
+
+/* ---- equality ---- */
+
+TEST(values_are_equal_exactly_when_they_are_written_alike)
+{
+    static const char *const rows[] = {"null",
+                                       "true",
+                                       "false",
+                                       "1",
+                                       "1.0",
+                                       "-0",
+                                       "0",
+                                       "\"1\"",
+                                       "\"\"",
+                                       "[]",
+                                       "{}",
+                                       "[1]",
+                                       "[1,2]",
+                                       "[2,1]",
+                                       "[[1],2]",
+                                       "[[1,2]]",
+                                       "[1,[2]]",
+                                       "{\"a\":1}",
+                                       "{\"b\":1}",
+                                       "{\"a\":[1]}",
+                                       "{\"a\":1,\"b\":2}",
+                                       "[{}]",
+                                       "[[]]",
+                                       "[[],1]",
+                                       "{\"b\":2,\"a\":1}",
+                                       "[[[[1]]],[[2]]]",
+                                       "[[[[1]]],[[3]]]",
+                                       "[[[[0]]],[[2]]]"};
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
+            const struct weir_json *a = parse(doc, slice_of_str(rows[i]));
+            const struct weir_json *b = parse(doc, slice_of_str(rows[j]));
+            if (weir_json_equal(a, b) != (i == j))
+                t_fail(__FILE__, __LINE__, "%s against %s", rows[i], rows[j]);
+        }
+    T_OK(weir_json_equal(NULL, NULL));
+    T_OK(!weir_json_equal(NULL, parse(doc, SLICE("[]"))));
+    weir_json_doc_free(doc);
+}
+
+TEST(members_are_equal_without_their_keys_and_siblings)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    const struct weir_json *v = parse(doc, SLICE("{\"a\":[1,[2]],\"b\":[1,[2]],\"c\":3}"));
+    T_OK(weir_json_equal(weir_json_get_str(v, "a"), weir_json_get_str(v, "b")));
+    T_OK(!weir_json_equal(weir_json_get_str(v, "a"), weir_json_get_str(v, "c")));
+    weir_json_doc_free(doc);
+}

@@ -297,6 +297,72 @@ STORY(malformed_events_are_ignored,
                                            STOP("0") START END,
       MESSAGE, DONE("[{'type':'text','text':''}]"))
 
+STORY(malformed_deltas_of_all_kinds_are_ignored,
+      START THINKING("0") DELTA("0", "{'type':'signature_delta','signature':1}")
+          DELTA("0", "{'type':'thinking_delta'}") STOP("0") TEXT("1")
+              DELTA("1", "{'type':'citations_delta'}") STOP("1") TOOL("2")
+                  DELTA("2", "{'type':'input_json_delta','partial_json':{}}") STOP("2") END,
+      MESSAGE,
+      DONE("[{'type':'thinking','thinking':'','signature':''},{'type':'text','text':''},"
+           "{'type':'tool_use','id':'t2','name':'f','input':{}}]"))
+STORY(blocks_that_message_start_carries_are_kept,
+      "message_start {'type':'message_start','message':{'id':'m','content':[{'type':'text','text':"
+      "'a'},{'type':'tool_use','id':'t','name':'f','input':{'k':1}}],'stop_reason':null}}\n" TEXT(
+          "2") SAY("2", "c") STOP("2") "message_stop {'type':'message_stop'}\n",
+      MESSAGE,
+      "{'id':'m','content':[{'type':'text','text':'a'},{'type':'tool_use','id':'t','name':'f',"
+      "'input':{'k':1}},{'type':'text','text':'c'}],'stop_reason':null}",
+      .inputs = "1 complete 0 {'k':1};")
+
+TEST(unfinished_event_at_the_end_is_noted_and_dropped)
+{
+    struct text stream = {0};
+    struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
+    story_stream(&stream, START END);
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len - 1), WEIR_OK);
+    T_EQ(weir_message_end(m), WEIR_OUTCOME_MESSAGE);
+    const struct weir_json *note = weir_json_first(weir_message_notes(m));
+    T_EQ_STR(weir_json_text(weir_json_get_str(note, "code")), "unfinished_event");
+    T_EQ_STR(weir_json_text(weir_json_get_str(weir_json_next(note), "code")), "no_message_stop");
+    weir_message_free(m);
+    text_fini(&stream);
+}
+
+TEST(notes_are_bounded)
+{
+    struct text stream = {0};
+    struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
+    story_stream(&stream, START);
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    stream.len = 0;
+    story_stream(&stream, SAY("7", "x"));
+    for (int i = 0; i < 10000; i++) T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_OK(weir_json_count(weir_message_notes(m)) < 200);
+    T_OK(weir_json_count(weir_message_notes(m)) > 10);
+    weir_message_free(m);
+    text_fini(&stream);
+}
+
+TEST(huge_error_is_an_error_all_the_same)
+{
+    struct text events = {0};
+    struct text stream = {0};
+    struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
+    text_printf(&events, "error {'type':'error','error':{'type':'t','message':'");
+    for (int i = 0; i < 1000000; i++) text_add(&events, "\xc3\xa4", 2);
+    text_printf(&events, "'},'request_id':'r'}\n%c", 0);
+    story_stream(&stream, events.ptr);
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_EQ(weir_message_end(m), WEIR_OUTCOME_ERROR);
+    const struct weir_json *error = weir_message_error(m);
+    struct weir_slice text = weir_json_text(weir_json_get_str(error, "message"));
+    T_EQ_STR(weir_json_text(weir_json_get_str(error, "type")), "t");
+    T_OK(text.len > 100 && text.len % 2 == 0);
+    weir_message_free(m);
+    text_fini(&events);
+    text_fini(&stream);
+}
+
 TEST(input_state_of_no_such_block_is_none)
 {
     struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
@@ -447,6 +513,12 @@ TEST(limits_become_the_outcome_in_any_cutting)
     expect_limit(&bytes, events.ptr, WEIR_LIMIT);
     text_fini(&events);
     text_fini(&long_text);
+}
+
+TEST(number_of_blocks_is_bounded)
+{
+    struct weir_message_limits limits = {.max_blocks = 2};
+    expect_limit(&limits, START TEXT("0") TEXT("1") SAY("1", "a") TEXT("2"), WEIR_LIMIT);
 }
 
 TEST(limit_is_returned_once_and_the_message_stays_readable)

@@ -21,7 +21,7 @@
 
 #define CHUNK(choices)                                                                             \
     "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','choices':[" choices "]}" \
-                                                                                              "\n"
+    "\n"
 #define DELTA(delta)   CHUNK("{'index':0,'delta':" delta ",'finish_reason':null}")
 #define ROLE           DELTA("{'role':'assistant','content':''}")
 #define SAY(text)      DELTA("{'content':'" text "'}")
@@ -244,6 +244,34 @@ STORY(malformed_chunks_are_not_fatal,
           FINISH("stop") DONE,
       MESSAGE, NULL)
 
+STORY(content_as_a_list_of_parts_appends,
+      DELTA("{'content':[{'type':'text','text':'a'},{'type':'image'},{'type':'text','text':'b'}]}")
+          SAY("c") FINISH("stop") DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("'abc'"), "'stop'")))
+STORY(log_probabilities_form_one_list,
+      CHUNK("{'index':0,'delta':{'content':'a'},'logprobs':{'content':[{'token':'a','logprob':"
+            "-0.10}]}}")
+          CHUNK("{'index':0,'delta':{'content':'b'},'logprobs':{'content':[{'token':'b'}]},"
+                "'finish_reason':'stop'}") DONE,
+      MESSAGE,
+      WHOLE("{'index':0,'message':" TEXT("'ab'") ",'finish_reason':'stop','logprobs':{'content':"
+                                                 "[{'token':'a','logprob':-0.10},{'token':'b'}]}}"))
+STORY(call_that_grows_after_its_choice_finished_is_ignored,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{}'}}") FINISH("tool_calls")
+          CALL("{'index':0,'function':{'arguments':'late'}}") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}")), "'tool_calls'")),
+      .inputs = "0 complete 0 {};")
+STORY(data_that_are_not_json_are_an_error, SAY("a") "{oops\n" DONE, ERROR,
+      WHOLE(CHOICE(TEXT("'a'"), "null")), "{'code':'bad_event','type':null}")
+
+TEST(event_without_data_is_ignored)
+{
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, NULL);
+    T_EQ(weir_message_feed(m, "data:\n\n", 7), WEIR_OK);
+    T_EQ(weir_message_outcome(m), WEIR_OUTCOME_OPEN);
+    weir_message_free(m);
+}
+
 /* ---- callbacks, memory, limits ---- */
 
 #define ALL_KINDS                                                                                  \
@@ -326,10 +354,17 @@ TEST(usage_on_every_chunk_does_not_fill_the_message)
     struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, &limits);
     struct text delta = {0};
     enum weir_status st = WEIR_OK;
-    story_stream(&delta, "{'id':'c1','choices':[{'index':0,'delta':{'content':'a'}}],'usage':"
-                         "{'prompt_tokens':3,'completion_tokens':4,'total_tokens':7}}\n");
-    for (int i = 0; st == WEIR_OK && i < 50000; i++)
+    for (int i = 0; st == WEIR_OK && i < 50000; i++) {
+        char events[256];
+        snprintf(
+            events, sizeof events,
+            "{'id':'c1','choices':[{'index':0,'delta':{'content':'a'}}],'usage':"
+            "{'prompt_tokens':3,'completion_tokens':%d,'total_tokens':%d,'details':{'x':0}}}\n",
+            i, i + 3);
+        delta.len = 0;
+        story_stream(&delta, events);
         st = weir_message_feed(m, delta.ptr, delta.len);
+    }
     T_EQ(st, WEIR_OK);
     weir_message_free(m);
     text_fini(&delta);
