@@ -127,6 +127,21 @@ def check_hostile(weir, count):
     count.check(lines_of(result)[-1]["end"]["error"] == "event_too_long", "18 MB event is too long")
 
 
+def check_flat_memory(weir, count):
+    """A stream that is longer than the bound must pass within it."""
+    units = {"sse": b"id: 1\nevent: tick\ndata: some text in an event\n\n",
+             "anthropic": b'event: ping\ndata: {"type":"ping","note":"still there"}\n\n',
+             "openai": b'data: {"id":"c","choices":[],"usage":{"total_tokens":5}}\n\n'}
+    for kind, unit in units.items():
+        part = unit * (65536 // len(unit))
+        with random_file(100 * MEGABYTE, lambda n: part) as file, open(os.devnull, "wb") as null:
+            result = run(weir, "decode", kind, stdin=file, stdout=null)
+        count.check(result.code in (0, 3), f"decode {kind} of 100 MB of small events ends",
+                    f"exit status {result.code}: {result.err}")
+        count.check(result.rss_bytes < BOUND_BYTES // 2, f"decode {kind} of 100 MB stays flat",
+                    f"{result.rss_bytes >> 20} MB")
+
+
 def check_usage(weir, count):
     wrong = [[], ["decode"], ["decode", "xml"], ["decode", "sse", "extra"], ["nonsense"],
              ["decode", "json", "--chunk", "0"], ["decode", "json", "--chunk", "-1"],
@@ -214,6 +229,7 @@ def main():
     check_output(weir, count)
     check_errors(weir, count)
     check_hostile(weir, count)
+    check_flat_memory(weir, count)
     check_usage(weir, count)
     check_failing_output(weir, count)
     check_failing_input(weir, count)
