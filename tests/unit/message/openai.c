@@ -202,6 +202,13 @@ STORY(calls_without_index_go_by_id,
           CALL("{'id':'b','function':{'name':'g','arguments':'[]'}}") FINISH("tool_calls") DONE,
       MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}") "," F("b", "g", "[]")), "'tool_calls'")),
       .inputs = "0 complete 0 {};1 complete 0 [];")
+STORY(calls_without_index_grow_by_id_and_without_both_the_latest_grows,
+      CALL("{'id':'a','function':{'name':'f','arguments':'{'}}")
+          CALL("{'id':'b','function':{'name':'g','arguments':'['}}")
+              CALL("{'id':'a','function':{'arguments':'}'}}") CALL("{'function':{'arguments':']'}}")
+                  FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}") "," F("b", "g", "[]")), "'tool_calls'")),
+      .notes = "", .inputs = "0 complete 0 {};1 complete 0 [];")
 STORY(arguments_as_an_object_are_written_as_text,
       CALL("{'index':0,'id':'a','function':{'name':'f','arguments':{ 'k' : [1.50, null] }}}")
           FINISH("tool_calls") DONE,
