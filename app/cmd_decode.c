@@ -64,8 +64,8 @@ static bool read_input(const struct options *o, piece_fn take, void *user)
     if (!bytes) errno = ENOMEM;
     while (bytes && (n = read_some(o, bytes, cap)) > 0) {
         bool goes_on = feed_pieces(o, bytes, (size_t)n, take, user);
-        output_flush();
-        if (!goes_on) {
+        /* Nobody reads what cannot be written: then there is no use in reading on. */
+        if (!output_flush() || !goes_on) {
             n = 0;
             break;
         }

@@ -24,15 +24,15 @@ void output_line(struct weir_buf *line)
     weir_buf_reset(line);
 }
 
-void output_flush(void)
+bool output_flush(void)
 {
     keep_error(fflush(stdout) != 0);
+    return first_error == 0;
 }
 
 bool output_finish(void)
 {
-    output_flush();
-    if (first_error != 0)
-        fprintf(stderr, "weir: cannot write the output: %s\n", strerror(first_error));
-    return first_error == 0;
+    if (output_flush()) return true;
+    fprintf(stderr, "weir: cannot write the output: %s\n", strerror(first_error));
+    return false;
 }

@@ -9,8 +9,8 @@ enum { OUTPUT_LINE_MAX_BYTES = 1 << 30 };
 /* Writes the buffer and a line end, and empties it. Keeps the first failure. */
 void output_line(struct weir_buf *line);
 
-/* Sends what is buffered on its way, so that a reader of a pipe sees it now. */
-void output_flush(void);
+/* Sends what is buffered on its way now; false when any output was lost. */
+bool output_flush(void);
 
 /* Flushes; false, with a message on standard error, when any output was lost. */
 bool output_finish(void);

@@ -76,7 +76,11 @@ WEIR_API void weir_json_reader_free(struct weir_json_reader *r);
 /* Begins a new text in the same document; earlier values stay. */
 WEIR_API void weir_json_reader_reset(struct weir_json_reader *r);
 
-/* Takes the next bytes. Errors as in weir_json_parse; they stick until a reset. */
+/*
+ * Takes the next bytes. Errors as in weir_json_parse; they stick until a reset. Like
+ * the value, an error and its offset do not depend on how the text was cut, but for
+ * where in a string WEIR_LIMIT strikes: growing in pieces takes other memory.
+ */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_reader_feed(struct weir_json_reader *r,
                                                                 const void *bytes, size_t len);
 
@@ -162,9 +166,9 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json_doc 
                                                            struct weir_json *value);
 
 /*
- * Makes a member equal to value, by copy. What is equal already is left alone, and
- * a number or string is changed where it stands when its memory suffices, so that
- * a counter can be updated for ever in bounded memory; slices of it see the change.
+ * Makes a member equal to value, by copy. Where the old value has the same shape,
+ * its numbers and strings are changed where they stand, so that counters can be
+ * updated for ever in bounded memory; slices taken from them see the change.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_update(struct weir_json_doc *doc,
                                                            struct weir_json *object,

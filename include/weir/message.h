@@ -83,14 +83,18 @@ WEIR_API void weir_message_free(struct weir_message *m);
 /*
  * Takes the next bytes or event. WEIR_OK also after the outcome is known: what
  * comes late is ignored. A limit or lack of memory is returned once and becomes
- * the outcome.
+ * the outcome. From inside a callback nothing can be fed: WEIR_INVALID, and the
+ * stream is unharmed.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_message_feed(struct weir_message *m,
                                                             const void *bytes, size_t len);
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_message_event(struct weir_message *m,
                                                              const struct weir_sse_event *event);
 
-/* The input has ended; decides an outcome that is still open, and returns it. */
+/*
+ * The input has ended; decides an outcome that is still open, and returns it. Inside
+ * a callback it only returns the outcome.
+ */
 WEIR_API enum weir_outcome weir_message_end(struct weir_message *m);
 
 WEIR_API enum weir_outcome weir_message_outcome(const struct weir_message *m);

@@ -55,7 +55,8 @@ WEIR_API void weir_sse_free(struct weir_sse *d);
 
 /*
  * Decodes a piece of any size. WEIR_OK, or WEIR_LINE_TOO_LONG, WEIR_EVENT_TOO_LONG,
- * WEIR_ID_TOO_LONG, WEIR_NOMEM: after one of these nothing more is decoded until a reset.
+ * WEIR_ID_TOO_LONG, WEIR_NOMEM: after one of these nothing more is decoded until a reset. From
+ * inside a callback of the same decoder: WEIR_INVALID, and nothing happens.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_sse_feed(struct weir_sse *d, const void *bytes,
                                                         size_t len);

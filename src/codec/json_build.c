@@ -110,16 +110,30 @@ static WEIR_MUST_CHECK enum weir_status replace_text(struct weir_json_doc *doc,
     return WEIR_OK;
 }
 
+/* Gives a value the texts of another of the same shape. */
+static WEIR_MUST_CHECK enum weir_status replace_texts(struct weir_json_doc *doc,
+                                                      struct weir_json *old,
+                                                      const struct weir_json *value)
+{
+    const struct weir_json *top = value;
+    struct weir_json *at = old;
+    for (; value; value = json_next_in(top, value), at = json_next_in(old, at)) {
+        struct weir_slice text = weir_json_text(value);
+        if (value->type != WEIR_JSON_NUMBER && value->type != WEIR_JSON_STRING) continue;
+        if (slice_eq(text, weir_json_text(at))) continue;
+        enum weir_status st = replace_text(doc, at, text);
+        if (st != WEIR_OK) return st;
+    }
+    return WEIR_OK;
+}
+
 enum weir_status weir_json_update(struct weir_json_doc *doc, struct weir_json *object,
                                   struct weir_slice key, const struct weir_json *value)
 {
     if (!object) return missing(doc);
     if (object->type != WEIR_JSON_OBJECT) return WEIR_INVALID;
     struct weir_json *old = json_find_member(object, key);
-    enum weir_json_type type = weir_json_type(value);
-    bool has_text = type == WEIR_JSON_NUMBER || type == WEIR_JSON_STRING;
-    if (old && weir_json_equal(old, value)) return WEIR_OK;
-    if (old && has_text && old->type == type) return replace_text(doc, old, weir_json_text(value));
+    if (old && value && json_same_shape(old, value)) return replace_texts(doc, old, value);
     return weir_json_set(doc, object, key, weir_json_copy(doc, value));
 }
 

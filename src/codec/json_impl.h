@@ -79,6 +79,16 @@ static inline void json_append_member(struct weir_json *parent, struct weir_json
     parent->n_members++;
 }
 
+/* The value that follows `at` in document order, inside `top`; NULL at the end. */
+static inline struct weir_json *json_next_in(const struct weir_json *top,
+                                             const struct weir_json *at)
+{
+    struct weir_json *first = at->type >= WEIR_JSON_ARRAY ? at->first : NULL;
+    if (first) return first;
+    while (at != top && !at->next) at = at->parent;
+    return at == top ? NULL : at->next;
+}
+
 /*
  * The member with this key, or NULL. Constant time on average, whatever the
  * size and whoever chose the keys.
@@ -94,3 +104,6 @@ void json_index_replace(struct weir_json *object, struct weir_json *node);
 
 /* Turns a node into an empty value of another type, in its place. */
 void json_node_clear(struct weir_json *node, enum weir_json_type type);
+
+/* Whether both have the same types, keys and numbers of members; their texts may differ. */
+bool json_same_shape(const struct weir_json *a, const struct weir_json *b);

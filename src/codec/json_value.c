@@ -164,33 +164,28 @@ size_t weir_json_count(const struct weir_json *v)
     return has_members(v) ? v->n_members : 0;
 }
 
-/* Two nodes alone, without their members. */
-static bool is_alike(const struct weir_json *a, const struct weir_json *b)
+bool json_same_shape(const struct weir_json *a, const struct weir_json *b)
 {
-    return weir_json_type(a) == weir_json_type(b) && weir_json_count(a) == weir_json_count(b) &&
-           slice_eq(weir_json_text(a), weir_json_text(b));
-}
-
-/* Walks both in step; alike nodes have equally many members, so one walk's ends are the other's. */
-bool weir_json_equal(const struct weir_json *a, const struct weir_json *b)
-{
-    const struct weir_json *top = a;
-    if (!is_alike(a, b)) return false;
-    a = weir_json_first(a);
-    b = weir_json_first(b);
+    const struct weir_json *top_a = a;
+    const struct weir_json *top_b = b;
     while (a) {
-        if (!is_alike(a, b) || !slice_eq(weir_json_key(a), weir_json_key(b))) return false;
-        if (weir_json_first(a)) {
-            a = a->first;
-            b = b->first;
-            continue;
-        }
-        while (!a->next && a->parent != top) {
-            a = a->parent;
-            b = b->parent;
-        }
-        a = a->next;
-        b = b->next;
+        if (a->type != b->type || weir_json_count(a) != weir_json_count(b)) return false;
+        if (a != top_a && !slice_eq(weir_json_key(a), weir_json_key(b))) return false;
+        a = json_next_in(top_a, a);
+        b = json_next_in(top_b, b);
     }
     return true;
+}
+
+bool weir_json_equal(const struct weir_json *a, const struct weir_json *b)
+{
+    const struct weir_json *top_a = a;
+    const struct weir_json *top_b = b;
+    if (!a || !b) return weir_json_type(a) == weir_json_type(b);
+    if (!json_same_shape(a, b)) return false;
+    while (a && slice_eq(weir_json_text(a), weir_json_text(b))) {
+        a = json_next_in(top_a, a);
+        b = json_next_in(top_b, b);
+    }
+    return !a;
 }

@@ -63,7 +63,7 @@ static void free_inputs(struct weir_message *m)
 void weir_message_free(struct weir_message *m)
 {
     if (!m) return;
-    if (m->depth > 0) {
+    if (m->is_busy) {
         m->is_dying = true;
         weir_sse_reset(m->sse); /* drops the rest of the piece */
         return;
@@ -87,13 +87,15 @@ bool message_is_open(const struct weir_message *m)
 /* Every public call that may run callbacks stands between enter and leave. */
 static void enter(struct weir_message *m)
 {
-    if (m->depth++ == 0) m->failure = WEIR_OK;
+    m->is_busy = true;
+    m->failure = WEIR_OK;
 }
 
 static enum weir_status leave(struct weir_message *m)
 {
     enum weir_status st = m->failure;
-    if (--m->depth == 0 && m->is_dying) {
+    m->is_busy = false;
+    if (m->is_dying) {
         weir_message_free(m);
         return WEIR_OK;
     }
@@ -255,6 +257,7 @@ static void on_sse_event(void *user, const struct weir_sse_event *event)
 
 enum weir_status weir_message_event(struct weir_message *m, const struct weir_sse_event *event)
 {
+    if (m->is_busy) return WEIR_INVALID;
     enter(m);
     take_event(m, event);
     return leave(m);
@@ -262,6 +265,7 @@ enum weir_status weir_message_event(struct weir_message *m, const struct weir_ss
 
 enum weir_status weir_message_feed(struct weir_message *m, const void *bytes, size_t len)
 {
+    if (m->is_busy) return WEIR_INVALID;
     enter(m);
     if (m->outcome == WEIR_OUTCOME_OPEN) message_fail(m, weir_sse_feed(m->sse, bytes, len));
     return leave(m);
@@ -269,6 +273,7 @@ enum weir_status weir_message_feed(struct weir_message *m, const void *bytes, si
 
 enum weir_outcome weir_message_end(struct weir_message *m)
 {
+    if (m->is_busy) return m->outcome;
     enter(m);
     if (m->outcome == WEIR_OUTCOME_OPEN) {
         if (weir_sse_pending(m->sse))

@@ -68,7 +68,7 @@ struct weir_message {
     enum weir_outcome outcome;
     enum weir_status failure; /* ours, met in the current call */
     size_t n_events;
-    unsigned depth;         /* of calls into this stream */
+    bool is_busy;           /* a call is under way; callbacks run inside it */
     bool is_dying;          /* freed from inside a callback */
     struct items parts;     /* Anthropic blocks, or OpenAI choices */
     struct items calls;     /* OpenAI tool calls */
