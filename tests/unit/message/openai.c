@@ -282,11 +282,12 @@ TEST(event_without_data_is_ignored)
 /* ---- callbacks, memory, limits ---- */
 
 #define ALL_KINDS                                                                                  \
-    ROLE DELTA("{'reasoning':'hm'}") SAY("a\\ud83d") SAY("\\ude80")                                \
-        CALL("{'index':0,'id':'a','function':{'name':'f','arguments':''}}")                        \
-            CALL("{'index':0,'function':{'arguments':'{\\u0022k\\u0022:1'}}")                      \
-                CALL("{'index':0,'function':{'arguments':'}'}}") FINISH(                           \
-                    "tool_calls") "{'id':'c1','choices':[],'usage':{'total_tokens':3}}\n" DONE
+    ROLE CHUNK("{'index':0,'delta':{},'logprobs':{'content':[{'token':'a'}]}}")                    \
+        DELTA("{'reasoning':'hm'}") SAY("a\\ud83d") SAY("\\ude80")                                 \
+            CALL("{'index':0,'id':'a','function':{'name':'f','arguments':''}}")                    \
+                CALL("{'index':0,'function':{'arguments':'{\\u0022k\\u0022:1'}}")                  \
+                    CALL("{'index':0,'function':{'arguments':'}'}}") FINISH(                       \
+                        "tool_calls") "{'id':'c1','choices':[],'usage':{'total_tokens':3}}\n" DONE
 
 TEST(text_callbacks_name_the_index_of_the_choice)
 {
@@ -319,6 +320,33 @@ TEST(tool_calls_call_back_as_they_grow)
     T_OK(strstr(got.ptr, "message\nend\nfed ok\n") != NULL);
     text_fini(&stream);
     text_fini(&got);
+}
+
+static void feed_again(void *user, size_t block, struct weir_slice delta, struct weir_slice all)
+{
+    struct weir_message *m = *(struct weir_message **)user;
+    struct weir_sse_event event = {SLICE("message"), SLICE("[DONE]"), SLICE("")};
+    (void)block, (void)delta, (void)all;
+    T_EQ(weir_message_feed(m, "data: {}\n\n", 10), WEIR_INVALID);
+    T_EQ(weir_message_event(m, &event), WEIR_INVALID);
+    (void)weir_message_end(m);
+    T_EQ(weir_message_outcome(m), WEIR_OUTCOME_OPEN);
+}
+
+TEST(feeding_from_a_callback_is_refused_and_does_no_harm)
+{
+    struct weir_message_handlers handlers = {.on_text = feed_again};
+    struct weir_message *m = NULL;
+    struct text stream = {0};
+    m = weir_message_new(WEIR_OPENAI, &handlers, &m, NULL);
+    story_stream(&stream,
+                 SAY("a") CHUNK("{'index':0,'delta':{'content':'b'}},{'index':1,'delta':"
+                                "{'content':'c'},'finish_reason':'stop'}") FINISH("stop") DONE);
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_EQ(weir_message_end(m), WEIR_OUTCOME_MESSAGE);
+    T_EQ(weir_json_count(weir_json_get_str(weir_message_value(m), "choices")), 2);
+    weir_message_free(m);
+    text_fini(&stream);
 }
 
 TEST(stream_may_be_freed_from_any_callback)
@@ -363,11 +391,11 @@ TEST(usage_on_every_chunk_does_not_fill_the_message)
     enum weir_status st = WEIR_OK;
     for (int i = 0; st == WEIR_OK && i < 50000; i++) {
         char events[256];
-        snprintf(
-            events, sizeof events,
-            "{'id':'c1','choices':[{'index':0,'delta':{'content':'a'}}],'usage':"
-            "{'prompt_tokens':3,'completion_tokens':%d,'total_tokens':%d,'details':{'x':0}}}\n",
-            i, i + 3);
+        snprintf(events, sizeof events,
+                 "{'id':'c1','choices':[{'index':0,'delta':{'content':'a'}}],'usage':"
+                 "{'prompt_tokens':3,'completion_tokens':%d,'total_tokens':%d,'details':{'x':0,'n':"
+                 "%d}}}\n",
+                 i, i + 3, i);
         delta.len = 0;
         story_stream(&delta, events);
         st = weir_message_feed(m, delta.ptr, delta.len);
