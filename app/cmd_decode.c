@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <getopt.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,52 +28,67 @@ struct options {
 /* Takes one piece; false when it wants no more. */
 typedef bool (*piece_fn)(void *user, const char *bytes, size_t len);
 
-static bool feed_pieces(const struct options *o, const char *bytes, size_t len, piece_fn take,
+/* Bytes that were read, and how far they were fed. */
+struct input {
+    char *bytes;
+    size_t len;
+    size_t cap;
+};
+
+/* Waits where the descriptor is one that does not. False when reading failed. */
+static bool read_more(struct input *in, bool *is_end)
+{
+    for (;;) {
+        ssize_t n = read(STDIN_FILENO, in->bytes + in->len, in->cap - in->len);
+        if (n >= 0) {
+            in->len += (size_t)n;
+            *is_end = n == 0;
+            return true;
+        }
+        struct pollfd ready = {.fd = STDIN_FILENO, .events = POLLIN};
+        if (errno == EAGAIN) poll(&ready, 1, -1);
+        else if (errno != EINTR) return false;
+    }
+}
+
+/* Feeds all whole pieces, at the end the rest too; what is left moves to the front. */
+static bool feed_pieces(const struct options *o, struct input *in, bool is_end, piece_fn take,
                         void *user)
 {
-    size_t step = o->chunk > 0 ? o->chunk : len;
-    for (size_t at = 0; at < len; at += step) {
-        size_t n = len - at < step ? len - at : step;
-        if (!take(user, bytes + at, n)) return false;
+    size_t step = o->chunk > 0 ? o->chunk : in->len;
+    size_t at = 0;
+    bool goes_on = true;
+    while (goes_on && at < in->len && (in->len - at >= step || is_end)) {
+        size_t n = in->len - at < step ? in->len - at : step;
+        goes_on = take(user, in->bytes + at, n);
+        at += n;
     }
-    return true;
+    memmove(in->bytes, in->bytes + at, in->len - at);
+    in->len -= at;
+    return goes_on;
 }
 
-/* Fills the buffer to a multiple of the chunk, so that pieces have the size that was asked for. */
-static ssize_t read_some(const struct options *o, char *bytes, size_t cap)
-{
-    size_t len = 0;
-    size_t wanted = o->chunk > 1 ? cap : 1;
-    while (len < wanted) {
-        ssize_t n = read(STDIN_FILENO, bytes + len, cap - len);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return -1;
-        if (n == 0) break;
-        len += (size_t)n;
-        if (o->chunk > 1 && len % o->chunk == 0) break;
-    }
-    return (ssize_t)len;
-}
-
-/* Reads all of standard input; false when reading failed. */
+/* Reads standard input until its end, or until nobody wants more; false when that failed. */
 static bool read_input(const struct options *o, piece_fn take, void *user)
 {
-    size_t cap = o->chunk > 0 ? PIECE_BYTES / o->chunk * o->chunk : PIECE_BYTES;
-    if (cap == 0) cap = o->chunk;
-    char *bytes = mem_alloc(cap);
-    ssize_t n = -1;
-    if (!bytes) errno = ENOMEM;
-    while (bytes && (n = read_some(o, bytes, cap)) > 0) {
-        bool goes_on = feed_pieces(o, bytes, (size_t)n, take, user);
-        /* Nobody reads what cannot be written: then there is no use in reading on. */
-        if (!output_flush() || !goes_on) {
-            n = 0;
-            break;
-        }
+    struct input in = {.cap = o->chunk > PIECE_BYTES ? o->chunk : PIECE_BYTES};
+    bool is_end = false;
+    bool is_read = true;
+    bool goes_on = true;
+    in.bytes = mem_alloc(in.cap);
+    if (!in.bytes) {
+        errno = ENOMEM;
+        is_read = false;
     }
-    if (n < 0) fprintf(stderr, "weir: cannot read standard input: %s\n", strerror(errno));
-    mem_free(bytes);
-    return n == 0;
+    while (is_read && goes_on && !is_end) {
+        is_read = read_more(&in, &is_end);
+        if (is_read) goes_on = feed_pieces(o, &in, is_end, take, user);
+        /* Nobody reads what cannot be written: then there is no use in reading on. */
+        if (!output_flush()) goes_on = false;
+    }
+    if (!is_read) fprintf(stderr, "weir: cannot read standard input: %s\n", strerror(errno));
+    mem_free(in.bytes);
+    return is_read;
 }
 
 static int no_memory(void)
@@ -140,7 +156,7 @@ static int decode_sse(const struct options *o)
     weir_buf_init(&run.line, OUTPUT_LINE_MAX_BYTES);
     bool is_read = read_input(o, take_sse, &run);
     if (is_read) print_sse_end(&run);
-    bool is_good = output_finish() && is_read && run.status == WEIR_OK;
+    bool is_good = is_read && run.status == WEIR_OK;
     weir_buf_fini(&run.line);
     weir_sse_free(run.decoder);
     return is_good ? EXIT_DONE : EXIT_FAILED;
@@ -203,7 +219,7 @@ static int decode_json(const struct options *o)
     if (run.reader) {
         bool is_read = read_input(o, take_json, &run);
         if (is_read) end_json(&run);
-        if (output_finish() && is_read && run.status == WEIR_OK) exit_status = EXIT_DONE;
+        if (is_read && run.status == WEIR_OK) exit_status = EXIT_DONE;
     } else {
         exit_status = no_memory();
     }
@@ -253,7 +269,6 @@ static int decode_message(const struct options *o, enum weir_dialect dialect)
         if (outcome == WEIR_OUTCOME_MESSAGE) exit_status = EXIT_DONE;
         if (outcome == WEIR_OUTCOME_INCOMPLETE) exit_status = EXIT_INCOMPLETE;
     }
-    if (!output_finish()) exit_status = EXIT_FAILED;
     weir_message_free(m);
     return exit_status;
 }
@@ -278,7 +293,7 @@ static const char help[] =
     "\n"
     "  --partial  the text may be cut off: show the value of what is there\n"
     "  --each     with json: a line after each piece of input, as --partial\n"
-    "  --chunk N  feed the reader N bytes at a time; the result is the same\n"
+    "  --chunk N  feed the reader N bytes at a time, to test it; the result is the same\n"
     "\n"
     "Examples:\n"
     "  curl -sN https://example.com/events | weir decode sse\n"
@@ -313,6 +328,8 @@ static int parse_options(int argc, char **argv, struct options *o)
         if (c == 'p') o->is_partial = true;
         if (c == 'e') o->has_each = true;
         if (c == ':') return usage_error(&decode_command, "%s needs a number", argv[optind - 1]);
+        if (c == '?' && optopt > 0)
+            return usage_error(&decode_command, "unknown option -%c", optopt);
         if (c == '?') return usage_error(&decode_command, "unknown option %s", argv[optind - 1]);
     }
     return EXIT_DONE;

@@ -6,6 +6,7 @@
 
 #include "base/fault.h"
 #include "command.h"
+#include "output.h"
 
 static const struct command *const commands[] = {&decode_command};
 
@@ -55,13 +56,16 @@ static bool is_help(const char *word)
     return strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0;
 }
 
+static int no_command(const char *name)
+{
+    fprintf(stderr, "weir: there is no command \"%s\". Try: weir --help\n", name);
+    return EXIT_USAGE;
+}
+
 static int run_command(int argc, char **argv)
 {
     const struct command *command = find_command(argv[0]);
-    if (!command) {
-        fprintf(stderr, "weir: there is no command \"%s\". Try: weir --help\n", argv[0]);
-        return EXIT_USAGE;
-    }
+    if (!command) return no_command(argv[0]);
     for (int i = 1; i < argc; i++) {
         if (!is_help(argv[i])) continue;
         fputs(command->help, stdout);
@@ -70,7 +74,16 @@ static int run_command(int argc, char **argv)
     return command->run(argc, argv);
 }
 
-int main(int argc, char **argv)
+static int show_help(const char *about)
+{
+    const struct command *command = about ? find_command(about) : NULL;
+    if (about && !command) return no_command(about);
+    if (command) fputs(command->help, stdout);
+    else print_help(stdout);
+    return EXIT_DONE;
+}
+
+static int run_program(int argc, char **argv)
 {
     if (fault_arm_from_env() != WEIR_OK) {
         fputs("weir: WEIR_FAULT is not of the form POINT:N, POINT:N+ or POINT:N!\n", stderr);
@@ -84,11 +97,13 @@ int main(int argc, char **argv)
         puts("weir " WEIR_VERSION);
         return EXIT_DONE;
     }
-    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0) {
-        const struct command *about = argc > 2 ? find_command(argv[2]) : NULL;
-        if (about) fputs(about->help, stdout);
-        else print_help(stdout);
-        return EXIT_DONE;
-    }
+    if (is_help(argv[1]) || strcmp(argv[1], "help") == 0)
+        return show_help(argc > 2 ? argv[2] : NULL);
     return run_command(argc - 1, argv + 1);
+}
+
+int main(int argc, char **argv)
+{
+    int exit_status = run_program(argc, argv);
+    return output_finish() ? exit_status : EXIT_FAILED;
 }

@@ -12,5 +12,5 @@ void output_line(struct weir_buf *line);
 /* Sends what is buffered on its way now; false when any output was lost. */
 bool output_flush(void);
 
-/* Flushes; false, with a message on standard error, when any output was lost. */
+/* Flushes at the end of the program; false, with a message, when any output was lost. */
 bool output_finish(void);

@@ -48,7 +48,7 @@ enum weir_json_type {
 WEIR_API struct weir_json_doc *weir_json_doc_new(size_t max_bytes);
 WEIR_API void weir_json_doc_free(struct weir_json_doc *doc);
 
-/* Drops every value, keeps some memory for the next. */
+/* Drops every value, keeps some memory for the next. Its readers must be reset as well. */
 WEIR_API void weir_json_doc_reset(struct weir_json_doc *doc);
 
 /* ---- reading text ---- */
@@ -105,7 +105,7 @@ WEIR_API size_t weir_json_reader_offset(const struct weir_json_reader *r);
 
 /* ---- reading values; all accept NULL and say "nothing" ---- */
 
-WEIR_API enum weir_json_type weir_json_type(const struct weir_json *v); /* NULL: ..._NULL */
+WEIR_API enum weir_json_type weir_json_type_of(const struct weir_json *v); /* NULL: ..._NULL */
 
 /* False while a string, array or object may still grow. */
 WEIR_API bool weir_json_is_whole(const struct weir_json *v);
@@ -122,6 +122,9 @@ WEIR_API bool weir_json_double(const struct weir_json *v, double *out);
 /* A member by key; NULL when v is no object or has none. */
 WEIR_API const struct weir_json *weir_json_get(const struct weir_json *v, struct weir_slice key);
 WEIR_API const struct weir_json *weir_json_get_str(const struct weir_json *v, const char *key);
+
+/* The same, to be changed. */
+WEIR_API struct weir_json *weir_json_member(struct weir_json *object, struct weir_slice key);
 
 /* Members of an array or object in order: first, then next until NULL. */
 WEIR_API const struct weir_json *weir_json_first(const struct weir_json *v);
@@ -150,7 +153,8 @@ WEIR_API struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struc
  * Hangs a value without a parent under an object or array of the same document; a
  * value already under that key is replaced in its place. So that calls nest, a
  * value or container that is NULL gives the reason why it could not be made
- * (WEIR_LIMIT, WEIR_NOMEM). WEIR_INVALID: wrong type, or the value has a parent.
+ * (WEIR_LIMIT, WEIR_NOMEM). WEIR_INVALID: wrong type, the value has a parent, or
+ * it would come to contain itself.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_set(struct weir_json_doc *doc,
                                                         struct weir_json *object,

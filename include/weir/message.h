@@ -48,9 +48,10 @@ enum weir_input_state {
 };
 
 /*
- * Any callback may be NULL. `block` is the position in the Anthropic message's
- * content; for OpenAI it is the choice's index for text and thinking, and the
- * running number of the tool call for the rest.
+ * Any callback may be NULL. `block` counts Anthropic content blocks in the order in
+ * which they begin; for OpenAI it counts choices for text and thinking, tool calls
+ * for the rest. It never changes, and is below max_blocks. Deltas are whole
+ * characters, also where the sender cut one in two.
  */
 struct weir_message_handlers {
     void (*on_text)(void *user, size_t block, struct weir_slice delta, struct weir_slice all);
@@ -68,7 +69,7 @@ struct weir_message_handlers {
 /* 0 in a member means the default. */
 struct weir_message_limits {
     struct weir_sse_limits sse;
-    size_t max_message_bytes; /* 64 MiB: memory of the message */
+    size_t max_message_bytes; /* 256 MiB: memory of the message, many times its text */
     size_t max_blocks;        /* 4096: content blocks, tool calls, choices */
     unsigned max_depth;       /* 512: nesting of any JSON in the stream */
 };
@@ -103,12 +104,13 @@ WEIR_API enum weir_outcome weir_message_outcome(const struct weir_message *m);
 WEIR_API const struct weir_json *weir_message_value(const struct weir_message *m);
 
 /*
- * NULL, or {"code": a weir status name, "type": the sender's own error type or
- * null, "message", "request_id"?, "raw"?: the sender's whole error}.
+ * NULL unless the outcome is an error; then {"code": a weir status name, "type":
+ * the sender's own error type or null, "message", "request_id"?, "raw"?: what the
+ * sender sent}.
  */
 WEIR_API const struct weir_json *weir_message_error(const struct weir_message *m);
 
-/* An array, perhaps empty, of {"code","text","block"?,"offset"?}: oddities met. */
+/* An array, perhaps empty, of {"code","text","block"?,"offset"?}: oddities met, 64 at most. */
 WEIR_API const struct weir_json *weir_message_notes(const struct weir_message *m);
 
 /* The state of a tool's input; *offset (may be NULL) is where it broke off. */

@@ -36,9 +36,14 @@ struct weir_sse_handlers {
     void (*on_event)(void *user, const struct weir_sse_event *event);
     void (*on_comment)(void *user, struct weir_slice text); /* without the colon */
     void (*on_retry)(void *user, uint64_t retry_ms);
+    /* A field that the standard says to ignore; some servers send errors as one. */
+    void (*on_unknown)(void *user, struct weir_slice name, struct weir_slice value);
 };
 
-/* 0 in a member means the default. */
+/*
+ * 0 in a member means the default. A decoder takes no more memory than four times
+ * the line limit and the event limit together, and that only for hostile input.
+ */
 struct weir_sse_limits {
     size_t max_line_bytes;  /* 16 MiB */
     size_t max_event_bytes; /* 16 MiB, data of one event */
@@ -64,7 +69,7 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_sse_feed(struct weir_sse *d, cons
 /* Back to the state after weir_sse_new(), the last event id included. */
 WEIR_API void weir_sse_reset(struct weir_sse *d);
 
-/* Whether input has arrived that no blank line has ended yet. */
+/* Whether input has arrived that no blank line has ended yet; true after a failure. */
 WEIR_API bool weir_sse_pending(const struct weir_sse *d);
 
 /* The committed last event id; borrowed until the next feed. */

@@ -50,6 +50,14 @@ static enum weir_status missing(const struct weir_json_doc *doc)
     return doc->arena.status != WEIR_OK ? doc->arena.status : WEIR_INVALID;
 }
 
+/* Whether value may be put under container: it is free, and container is not inside it. */
+static bool may_hold(const struct weir_json *container, const struct weir_json *value)
+{
+    if (value->parent) return false;
+    while (container && container != value) container = container->parent;
+    return !container;
+}
+
 static bool copy_key(struct weir_json_doc *doc, struct weir_json *node, struct weir_slice key)
 {
     struct arena_text text = {0};
@@ -84,7 +92,7 @@ enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *obje
                                struct weir_slice key, struct weir_json *value)
 {
     if (!value || !object) return missing(doc);
-    if (object->type != WEIR_JSON_OBJECT || value->parent || value == object) return WEIR_INVALID;
+    if (object->type != WEIR_JSON_OBJECT || !may_hold(object, value)) return WEIR_INVALID;
     struct weir_json *old = json_find_member(object, key);
     if (old) {
         replace_member(object, old, value);
@@ -93,6 +101,57 @@ enum weir_status weir_json_set(struct weir_json_doc *doc, struct weir_json *obje
     if (!copy_key(doc, value, key)) return doc->arena.status;
     return json_add_member(doc, object, value);
 }
+
+/* ---- copies ---- */
+
+static WEIR_MUST_CHECK enum weir_status add_copy(struct weir_json_doc *doc, struct weir_json *to,
+                                                 struct weir_json *node, struct weir_slice key)
+{
+    if (!node) return missing(doc);
+    if (to->type == WEIR_JSON_ARRAY) {
+        json_append_member(to, node);
+        return WEIR_OK;
+    }
+    /* The keys of a value are distinct, so none has to be looked for. */
+    if (!copy_key(doc, node, key)) return doc->arena.status;
+    return json_add_member(doc, to, node);
+}
+
+/* Gives an empty node v's text and, in document order, copies of its members. */
+static WEIR_MUST_CHECK enum weir_status copy_into(struct weir_json_doc *doc, struct weir_json *node,
+                                                  const struct weir_json *v)
+{
+    struct weir_json *to = node;
+    const struct weir_json *from = weir_json_first(v);
+    node->is_whole = !v || v->is_whole;
+    enum weir_status st = append_bytes(doc, node, weir_json_text(v));
+    while (from && st == WEIR_OK) {
+        struct weir_json *copy = json_node_new(doc, weir_json_type_of(from));
+        st = add_copy(doc, to, copy, weir_json_key(from));
+        if (st == WEIR_OK) st = append_bytes(doc, copy, weir_json_text(from));
+        if (st != WEIR_OK) break;
+        copy->is_whole = from->is_whole;
+        if (weir_json_first(from)) {
+            to = copy;
+            from = weir_json_first(from);
+            continue;
+        }
+        while (!from->next && from->parent != v) {
+            from = from->parent;
+            to = to->parent;
+        }
+        from = from->next;
+    }
+    return st;
+}
+
+struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_json *v)
+{
+    struct weir_json *node = json_node_new(doc, weir_json_type_of(v));
+    return node && copy_into(doc, node, v) == WEIR_OK ? node : NULL;
+}
+
+/* ---- changes ---- */
 
 /* Replaces the text of a number or string, in its old memory if it fits. */
 static WEIR_MUST_CHECK enum weir_status replace_text(struct weir_json_doc *doc,
@@ -133,15 +192,17 @@ enum weir_status weir_json_update(struct weir_json_doc *doc, struct weir_json *o
     if (!object) return missing(doc);
     if (object->type != WEIR_JSON_OBJECT) return WEIR_INVALID;
     struct weir_json *old = json_find_member(object, key);
-    if (old && value && json_same_shape(old, value)) return replace_texts(doc, old, value);
-    return weir_json_set(doc, object, key, weir_json_copy(doc, value));
+    if (!old) return weir_json_set(doc, object, key, weir_json_copy(doc, value));
+    if (value && json_same_shape(old, value)) return replace_texts(doc, old, value);
+    json_node_clear(old, weir_json_type_of(value));
+    return copy_into(doc, old, value);
 }
 
 enum weir_status weir_json_insert(struct weir_json_doc *doc, struct weir_json *array,
                                   size_t position, struct weir_json *value)
 {
     if (!value || !array) return missing(doc);
-    if (array->type != WEIR_JSON_ARRAY || value->parent || value == array) return WEIR_INVALID;
+    if (array->type != WEIR_JSON_ARRAY || !may_hold(array, value)) return WEIR_INVALID;
     if (position >= array->n_members) {
         json_append_member(array, value);
         return WEIR_OK;
@@ -194,45 +255,4 @@ enum weir_status weir_json_append(struct weir_json_doc *doc, struct weir_json *s
         if (st != WEIR_OK) return st;
     }
     return append_bytes(doc, string, more);
-}
-
-/* ---- copies ---- */
-
-/* The value alone, without its members. */
-static struct weir_json *copy_node(struct weir_json_doc *doc, const struct weir_json *v)
-{
-    struct weir_json *node = new_whole(doc, weir_json_type(v));
-    if (!node) return NULL;
-    node->is_whole = v->is_whole;
-    return append_bytes(doc, node, weir_json_text(v)) == WEIR_OK ? node : NULL;
-}
-
-static WEIR_MUST_CHECK enum weir_status add_copy(struct weir_json_doc *doc, struct weir_json *to,
-                                                 struct weir_json *node, struct weir_slice key)
-{
-    return to->type == WEIR_JSON_OBJECT ? weir_json_set(doc, to, key, node)
-                                        : weir_json_push(doc, to, node);
-}
-
-/* Walks v in document order, with `to` standing in the copy where v's walk stands. */
-struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_json *v)
-{
-    struct weir_json *copy = v ? copy_node(doc, v) : weir_json_new(doc, WEIR_JSON_NULL);
-    struct weir_json *to = copy;
-    const struct weir_json *from = weir_json_first(v);
-    while (from && to) {
-        struct weir_json *node = copy_node(doc, from);
-        if (add_copy(doc, to, node, weir_json_key(from)) != WEIR_OK) return NULL;
-        if (weir_json_first(from)) {
-            to = node;
-            from = weir_json_first(from);
-            continue;
-        }
-        while (!from->next && from->parent != v) {
-            from = from->parent;
-            to = to->parent;
-        }
-        from = from->next;
-    }
-    return copy;
 }

@@ -87,7 +87,7 @@ static bool read_short_int(struct weir_slice s, int64_t *out)
 
 bool weir_json_int64(const struct weir_json *v, int64_t *out)
 {
-    if (weir_json_type(v) != WEIR_JSON_NUMBER) return false;
+    if (weir_json_type_of(v) != WEIR_JSON_NUMBER) return false;
     if (read_short_int(weir_json_text(v), out)) return true;
     struct decimal d = read_decimal(weir_json_text(v));
     if (d.n_digits == 0) {
@@ -118,7 +118,7 @@ static bool read_double(const char *text, double *out)
 
 bool weir_json_double(const struct weir_json *v, double *out)
 {
-    if (weir_json_type(v) != WEIR_JSON_NUMBER) return false;
+    if (weir_json_type_of(v) != WEIR_JSON_NUMBER) return false;
     struct weir_slice s = weir_json_text(v);
     char small[SHORT_TEXT];
     char *text = s.len < sizeof small ? small : mem_alloc(s.len + 1);

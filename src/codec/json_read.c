@@ -386,7 +386,7 @@ static const char *begin_key(struct weir_json_reader *r, const char *p, const ch
     if (r->state != COLON || p == end || *p != ':') return p;
     r->state = VALUE;
     p++;
-    return p<end && * p> ' ' ? begin_value(r, p, end) : p;
+    return (p < end) && (*p > ' ') ? begin_value(r, p, end) : p;
 }
 
 /* ---- numbers and literals ---- */

@@ -112,7 +112,7 @@ void json_index_replace(struct weir_json *object, struct weir_json *node)
 
 /* ---- reading ---- */
 
-enum weir_json_type weir_json_type(const struct weir_json *v)
+enum weir_json_type weir_json_type_of(const struct weir_json *v)
 {
     return v ? (enum weir_json_type)v->type : WEIR_JSON_NULL;
 }
@@ -132,6 +132,11 @@ struct weir_slice weir_json_text(const struct weir_json *v)
 const struct weir_json *weir_json_get(const struct weir_json *v, struct weir_slice key)
 {
     return v && v->type == WEIR_JSON_OBJECT ? json_find_member(v, key) : NULL;
+}
+
+struct weir_json *weir_json_member(struct weir_json *object, struct weir_slice key)
+{
+    return object && object->type == WEIR_JSON_OBJECT ? json_find_member(object, key) : NULL;
 }
 
 const struct weir_json *weir_json_get_str(const struct weir_json *v, const char *key)
@@ -181,7 +186,7 @@ bool weir_json_equal(const struct weir_json *a, const struct weir_json *b)
 {
     const struct weir_json *top_a = a;
     const struct weir_json *top_b = b;
-    if (!a || !b) return weir_json_type(a) == weir_json_type(b);
+    if (!a || !b) return weir_json_type_of(a) == weir_json_type_of(b);
     if (!json_same_shape(a, b)) return false;
     while (a && slice_eq(weir_json_text(a), weir_json_text(b))) {
         a = json_next_in(top_a, a);

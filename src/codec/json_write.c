@@ -5,6 +5,7 @@
  * another value; after white space, an opening bracket or a colon it needs
  * none. So lines of JSON, and JSON after "data: ", come out right.
  */
+#include <locale.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,21 +86,25 @@ void weir_json_put_int(struct weir_buf *out, int64_t n)
     weir_buf_append_u64(out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
-/* The shortest digits that read back as the same double: most need fewer than 17. */
+/*
+ * The shortest digits that read back as the same double; most need fewer than 17.
+ * Both ways in the C locale, for others have other decimal points.
+ */
 void weir_json_put_double(struct weir_buf *out, double x)
 {
     char digits[32];
-    if (!isfinite(x)) {
+    locale_t plain = isfinite(x) ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
+    if (!plain) {
         weir_json_put_null(out);
         return;
     }
+    locale_t before = uselocale(plain);
     for (int precision = 15; precision <= 17; precision++) {
         snprintf(digits, sizeof digits, "%.*g", precision, x);
         if (strtod(digits, NULL) == x) break;
     }
-    /* The locale may write another decimal point; JSON knows only this one. */
-    for (char *c = digits; *c; c++)
-        if (!strchr("0123456789+-e", *c)) *c = '.';
+    uselocale(before);
+    freelocale(plain);
     put_raw(out, slice_of_str(digits));
 }
 
@@ -118,7 +123,7 @@ void weir_json_put_null(struct weir_buf *out)
 /* The value, or the opening bracket of one that has members. */
 static void put_begin(struct weir_buf *out, const struct weir_json *v)
 {
-    switch (weir_json_type(v)) {
+    switch (weir_json_type_of(v)) {
     case WEIR_JSON_NULL: weir_json_put_null(out); break;
     case WEIR_JSON_FALSE: weir_json_put_bool(out, false); break;
     case WEIR_JSON_TRUE: weir_json_put_bool(out, true); break;

@@ -7,7 +7,7 @@
  * gathered in `line`. Data and type of the event being built are borrowed from
  * the piece as long as they are one line of it, and are copied out when a
  * second data line comes or the piece ends. So a stream of whole events is
- * decoded without copying, and no byte is looked at twice.
+ * decoded without copying.
  *
  * UTF-8 is repaired line by line, which equals repairing the whole stream: CR
  * and LF never occur inside a character and end any bad part.
@@ -83,9 +83,10 @@ struct weir_sse *weir_sse_new(const struct weir_sse_handlers *handlers, void *us
     d->limits.max_id_bytes = or_default(wanted.max_id_bytes, DEFAULT_ID_BYTES);
     weir_buf_init(&d->line, d->limits.max_line_bytes);
     /* One bad byte becomes the three of U+FFFD. */
-    weir_buf_init(&d->repaired, 3 * d->limits.max_line_bytes);
+    bool is_huge = d->limits.max_line_bytes > SIZE_MAX / 3;
+    weir_buf_init(&d->repaired, is_huge ? SIZE_MAX : 3 * d->limits.max_line_bytes);
     weir_buf_init(&d->data.held, d->limits.max_event_bytes);
-    weir_buf_init(&d->type.held, 3 * d->limits.max_line_bytes);
+    weir_buf_init(&d->type.held, d->limits.max_line_bytes);
     weir_buf_init(&d->id, d->limits.max_id_bytes);
     weir_buf_init(&d->last_id, d->limits.max_id_bytes);
     d->is_first_line = true;
@@ -141,6 +142,7 @@ static bool starts_with_bom(struct weir_slice line)
 
 bool weir_sse_pending(const struct weir_sse *d)
 {
+    if (d->status != WEIR_OK) return true;
     size_t n_bom = d->is_first_line && starts_with_bom(weir_buf_slice(&d->line)) ? 3 : 0;
     return d->line.len > n_bom || d->data.is_set || d->type.is_set || d->id_is_set;
 }
@@ -264,6 +266,7 @@ static void take_field(struct weir_sse *d, struct weir_slice name, struct weir_s
     else if (slice_eq(name, SLICE("event"))) set_type(d, value, origin);
     else if (slice_eq(name, SLICE("id"))) set_id(d, value);
     else if (slice_eq(name, SLICE("retry"))) set_retry(d, value);
+    else if (d->on.on_unknown) d->on.on_unknown(d->user, name, value);
 }
 
 /* The lines that streams are made of are told by their first bytes, without a search. */

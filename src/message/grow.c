@@ -4,7 +4,7 @@
 #include "base/utf8.h"
 #include "message/message_impl.h"
 
-/* ---- text ---- */
+/* ---- halves ---- */
 
 /* Cuts a first half at the end of *delta off and keeps it. */
 static void keep_half(struct half *half, struct weir_slice *delta)
@@ -18,93 +18,117 @@ static void keep_half(struct half *half, struct weir_slice *delta)
     delta->len -= HALF_BYTES;
 }
 
-void grow_text_end(struct weir_message *m, struct weir_json *string, struct half *half)
+static struct weir_slice take_half(struct half *half)
 {
-    size_t n = half->n;
+    struct weir_slice s = slice_of(half->bytes, half->n);
     half->n = 0;
-    if (n > 0) message_fail(m, weir_json_append(m->doc, string, slice_of(half->bytes, n)));
+    return s;
 }
 
-struct weir_slice grow_text(struct weir_message *m, struct weir_json *string, struct half *half,
-                            struct weir_slice delta)
+/* The half that waited and the delta as one piece, in m->joined. */
+static struct weir_slice join(struct weir_message *m, struct half *half, struct weir_slice delta)
 {
-    size_t len = weir_json_text(string).len;
-    if (delta.len > 0) grow_text_end(m, string, half);
-    keep_half(half, &delta);
-    message_fail(m, weir_json_append(m->doc, string, delta));
-    return slice_from(weir_json_text(string), len);
+    struct weir_slice first = take_half(half);
+    char whole[UTF8_MAX_BYTES];
+    uint32_t high;
+    uint32_t low;
+    if (utf8_is_surrogate(first, &high) && utf8_is_surrogate(delta, &low) && utf16_is_low(low)) {
+        first = slice_of(whole, utf8_encode(whole, utf16_join(high, low)));
+        delta = slice_from(delta, HALF_BYTES);
+    }
+    weir_buf_reset(&m->joined);
+    weir_buf_append_slice(&m->joined, first);
+    weir_buf_append_slice(&m->joined, delta);
+    message_fail(m, weir_buf_status(&m->joined));
+    return weir_buf_slice(&m->joined);
 }
 
-struct weir_json *grow_member(struct weir_message *m, struct weir_json *object, const char *key)
+/* What a delta brings now: with the half that waited, without one that has to wait. */
+static struct weir_slice take_piece(struct weir_message *m, struct half *half,
+                                    struct weir_slice delta)
+{
+    if (half->n > 0 && delta.len > 0) delta = join(m, half, delta);
+    keep_half(half, &delta);
+    return delta;
+}
+
+/* ---- text ---- */
+
+bool grow_begin(struct weir_message *m, struct text *t, struct weir_json *object, const char *key)
 {
     const struct weir_json *old = weir_json_get_str(object, key);
-    struct weir_slice text =
-        weir_json_type(old) == WEIR_JSON_STRING ? weir_json_text(old) : SLICE("");
+    bool has_text = weir_json_type_of(old) == WEIR_JSON_STRING;
+    struct weir_slice text = has_text ? weir_json_text(old) : SLICE("");
+    keep_half(&t->half, &text);
     struct weir_json *string = weir_json_new_string(m->doc, text);
     enum weir_status st = weir_json_set(m->doc, object, slice_of_str(key), string);
     message_fail(m, st);
-    return st == WEIR_OK ? string : NULL;
+    t->string = st == WEIR_OK ? string : NULL;
+    return st == WEIR_OK;
+}
+
+struct weir_slice grow_text(struct weir_message *m, struct text *t, struct weir_slice delta)
+{
+    struct weir_slice piece = take_piece(m, &t->half, delta);
+    message_fail(m, weir_json_append(m->doc, t->string, piece));
+    return piece;
+}
+
+struct weir_slice grow_text_end(struct weir_message *m, struct text *t)
+{
+    struct weir_slice piece = take_half(&t->half);
+    if (t->string) message_fail(m, weir_json_append(m->doc, t->string, piece));
+    return piece;
 }
 
 /* ---- tool input ---- */
 
 static void feed(struct weir_message *m, struct tool_input *input, struct weir_slice bytes)
 {
+    if (bytes.len == 0 || input->state != WEIR_INPUT_OPEN) return;
+    if (!input->reader) input->reader = weir_json_reader_new(m->doc, m->max_depth);
+    if (!input->reader) {
+        message_fail(m, WEIR_NOMEM);
+        return;
+    }
     enum weir_status st = weir_json_reader_feed(input->reader, bytes.ptr, bytes.len);
-    struct weir_json *root = weir_json_reader_root(input->reader);
-    if (root) input->value = root;
+    const struct weir_json *value = weir_json_reader_value(input->reader);
+    if (value) input->value = value;
     if (st == WEIR_OK) return;
     input->state = WEIR_INPUT_INVALID;
     input->offset = weir_json_reader_offset(input->reader);
     if (st == WEIR_NOMEM || st == WEIR_LIMIT) message_fail(m, st);
 }
 
-/* Feeds the half that waits, joined to the other one if *delta begins with it. */
-static void feed_half(struct weir_message *m, struct tool_input *input, struct weir_slice *delta)
+struct weir_slice grow_input(struct weir_message *m, struct tool_input *input,
+                             struct weir_slice delta)
 {
-    struct weir_slice half = slice_of(input->half.bytes, input->half.n);
-    char joined[UTF8_MAX_BYTES];
-    uint32_t high;
-    uint32_t low;
-    input->half.n = 0;
-    if (utf8_is_surrogate(half, &high) && utf8_is_surrogate(*delta, &low) && utf16_is_low(low)) {
-        half = slice_of(joined, utf8_encode(joined, utf16_join(high, low)));
-        *delta = slice_from(*delta, HALF_BYTES);
-    }
-    feed(m, input, half);
+    struct weir_slice piece = take_piece(m, &input->half, delta);
+    feed(m, input, piece);
+    return piece;
 }
 
-void grow_input(struct weir_message *m, struct tool_input *input, struct weir_slice delta)
+static enum weir_input_state state_of(enum weir_status st)
 {
-    if (delta.len == 0 || input->state != WEIR_INPUT_OPEN) return;
-    if (!input->reader) input->reader = weir_json_reader_new(m->doc, m->max_depth);
-    if (!input->reader) {
-        message_fail(m, WEIR_NOMEM);
-        return;
-    }
-    if (input->half.n > 0) feed_half(m, input, &delta);
-    keep_half(&input->half, &delta);
-    if (input->state == WEIR_INPUT_OPEN) feed(m, input, delta);
+    if (st == WEIR_OK) return WEIR_INPUT_COMPLETE;
+    return st == WEIR_JSON_TRUNCATED ? WEIR_INPUT_TRUNCATED : WEIR_INPUT_INVALID;
 }
 
-void grow_input_end(struct weir_message *m, struct tool_input *input, size_t block)
+void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number)
 {
-    struct weir_slice nothing = {"", 0};
-    if (input->half.n > 0) feed_half(m, input, &nothing);
+    feed(m, input, take_half(&input->half));
     if (input->state == WEIR_INPUT_OPEN) {
         enum weir_status st = input->reader ? weir_json_reader_end(input->reader) : WEIR_OK;
-        input->state = st == WEIR_OK               ? WEIR_INPUT_COMPLETE
-                       : st == WEIR_JSON_TRUNCATED ? WEIR_INPUT_TRUNCATED
-                                                   : WEIR_INPUT_INVALID;
+        input->state = state_of(st);
         if (st != WEIR_OK) input->offset = weir_json_reader_offset(input->reader);
-        else if (input->reader) input->value = weir_json_reader_root(input->reader);
+        else if (input->reader) input->value = weir_json_reader_value(input->reader);
     }
     if (input->state == WEIR_INPUT_TRUNCATED)
         message_note_at(m, "tool_input_truncated", "a tool's input ends too early; do not run it",
-                        block, input->offset);
+                        number, input->offset);
     if (input->state == WEIR_INPUT_INVALID)
-        message_note_at(m, "tool_input_invalid", "a tool's input is not JSON; do not run it", block,
-                        input->offset);
+        message_note_at(m, "tool_input_invalid", "a tool's input is not JSON; do not run it",
+                        number, input->offset);
 }
 
 /* ---- members ---- */
@@ -115,24 +139,32 @@ void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slic
     message_fail(m, weir_json_update(m->doc, object, key, value));
 }
 
+void grow_keep(struct weir_message *m, struct weir_json *object, const struct weir_json *value)
+{
+    struct weir_slice key = weir_json_key(value);
+    bool is_null = weir_json_type_of(value) == WEIR_JSON_NULL;
+    if (!is_null || !weir_json_get(object, key)) grow_set(m, object, key, value);
+}
+
 static bool make_usage(struct weir_message *m)
 {
-    const struct weir_json *old = weir_json_get_str(m->value, "usage");
-    struct weir_json *usage = weir_json_type(old) == WEIR_JSON_OBJECT
-                                  ? weir_json_copy(m->doc, old)
-                                  : weir_json_new(m->doc, WEIR_JSON_OBJECT);
-    enum weir_status st = weir_json_set(m->doc, m->value, SLICE("usage"), usage);
-    message_fail(m, st);
-    m->usage = st == WEIR_OK ? usage : NULL;
-    return st == WEIR_OK;
+    struct weir_json *usage = weir_json_member(m->value, SLICE("usage"));
+    if (weir_json_type_of(usage) != WEIR_JSON_OBJECT) {
+        usage = weir_json_new(m->doc, WEIR_JSON_OBJECT);
+        enum weir_status st = weir_json_set(m->doc, m->value, SLICE("usage"), usage);
+        message_fail(m, st);
+        if (st != WEIR_OK) return false;
+    }
+    m->usage = usage;
+    return true;
 }
 
 void grow_usage(struct weir_message *m, const struct weir_json *usage)
 {
-    if (weir_json_type(usage) != WEIR_JSON_OBJECT) return;
+    if (weir_json_type_of(usage) != WEIR_JSON_OBJECT || !message_is_open(m)) return;
     if (!m->usage && !make_usage(m)) return;
     const struct weir_json *member = weir_json_first(usage);
     for (; member; member = weir_json_next(member))
-        if (weir_json_type(member) != WEIR_JSON_NULL)
+        if (weir_json_type_of(member) != WEIR_JSON_NULL)
             grow_set(m, m->usage, weir_json_key(member), member);
 }

@@ -10,20 +10,59 @@
 #include "message/message_impl.h"
 
 enum {
-    DEFAULT_MESSAGE_BYTES = 64 << 20,
+    DEFAULT_MESSAGE_BYTES = 256 << 20,
     DEFAULT_BLOCKS = 4096,
     SIDE_BYTES = 1 << 20,
     MAX_NOTES = 64,
     ERROR_TEXT_BYTES = 8192,
+    ERROR_NAME_BYTES = 256,
 };
+
+/* ---- errors ---- */
+
+static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
+                                                 const char *key, struct weir_json *value)
+{
+    return weir_json_set(m->side, object, slice_of_str(key), value);
+}
+
+/* A beginning of the text that ends between two characters. */
+static struct weir_slice cut_text(struct weir_slice text, size_t max)
+{
+    if (text.len <= max) return text;
+    text.len = max;
+    while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
+    return text;
+}
+
+/* A name that the sender gave, or null. */
+static struct weir_json *short_copy(struct weir_message *m, const struct weir_json *v)
+{
+    if (weir_json_type_of(v) != WEIR_JSON_STRING) return weir_json_new(m->side, WEIR_JSON_NULL);
+    return weir_json_new_string(m->side, cut_text(weir_json_text(v), ERROR_NAME_BYTES));
+}
+
+static struct weir_json *new_error(struct weir_message *m, enum weir_status code,
+                                   const struct weir_json *type, struct weir_slice text)
+{
+    struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
+    struct weir_slice name = slice_of_str(weir_status_name(code));
+    text = cut_text(text, ERROR_TEXT_BYTES);
+    bool is_made = set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
+                   set_side(m, error, "type", short_copy(m, type)) == WEIR_OK &&
+                   set_side(m, error, "message", weir_json_new_string(m->side, text)) == WEIR_OK;
+    return is_made ? error : NULL;
+}
 
 /* ---- life ---- */
 
 static void on_sse_event(void *user, const struct weir_sse_event *event);
+static void on_sse_unknown(void *user, struct weir_slice name, struct weir_slice value);
 
 static bool make_parts(struct weir_message *m, const struct weir_message_limits *limits)
 {
-    const struct weir_sse_handlers handlers = {.on_event = on_sse_event};
+    const struct weir_sse_handlers handlers = {.on_event = on_sse_event,
+                                               .on_unknown = on_sse_unknown};
     size_t max_bytes = limits->max_message_bytes;
     if (max_bytes == 0) max_bytes = DEFAULT_MESSAGE_BYTES;
     m->sse = weir_sse_new(&handlers, m, &limits->sse);
@@ -33,7 +72,9 @@ static bool make_parts(struct weir_message *m, const struct weir_message_limits 
     if (!m->sse || !m->doc || !m->side || !m->scratch) return false;
     m->event_reader = weir_json_reader_new(m->scratch, limits->max_depth);
     m->notes = weir_json_new(m->side, WEIR_JSON_ARRAY);
-    return m->event_reader && m->notes;
+    m->spare_error = new_error(m, WEIR_NOMEM, NULL, slice_of_str(weir_status_text(WEIR_NOMEM)));
+    weir_buf_init(&m->joined, max_bytes);
+    return m->event_reader && m->notes && m->spare_error;
 }
 
 struct weir_message *weir_message_new(enum weir_dialect dialect,
@@ -49,6 +90,8 @@ struct weir_message *weir_message_new(enum weir_dialect dialect,
     m->dialect = dialect == WEIR_OPENAI ? &openai_dialect : &anthropic_dialect;
     m->max_depth = limits->max_depth;
     m->max_blocks = limits->max_blocks > 0 ? limits->max_blocks : DEFAULT_BLOCKS;
+    /* A call may be known by an index and by an id. */
+    map_init(&m->call_names, m->max_blocks > SIZE_MAX / 2 ? SIZE_MAX : 2 * m->max_blocks);
     if (make_parts(m, limits)) return m;
     weir_message_free(m);
     return NULL;
@@ -70,7 +113,10 @@ void weir_message_free(struct weir_message *m)
     }
     free_inputs(m);
     mem_free(m->parts.ptr);
+    mem_free(m->order.ptr);
     mem_free(m->calls.ptr);
+    map_fini(&m->call_names);
+    weir_buf_fini(&m->joined);
     weir_json_reader_free(m->event_reader);
     weir_json_doc_free(m->scratch);
     weir_json_doc_free(m->side);
@@ -102,33 +148,13 @@ static enum weir_status leave(struct weir_message *m)
     return st;
 }
 
-void *message_add_item(struct weir_message *m, struct items *items, size_t item_size)
-{
-    if (items->n == m->max_blocks) {
-        message_fail(m, WEIR_LIMIT);
-        return NULL;
-    }
-    if (items->n == items->cap) {
-        size_t cap = items->cap > 0 ? items->cap * 2 : 8;
-        void *grown = mem_realloc(items->ptr, cap * item_size);
-        if (!grown) {
-            message_fail(m, WEIR_NOMEM);
-            return NULL;
-        }
-        items->ptr = grown;
-        items->cap = cap;
-    }
-    void *item = (char *)items->ptr + items->n++ * item_size;
-    memset(item, 0, item_size);
-    return item;
-}
-
 /* ---- outcome ---- */
 
 void message_finish(struct weir_message *m, enum weir_outcome outcome)
 {
     if (m->outcome != WEIR_OUTCOME_OPEN) return;
     m->outcome = outcome;
+    m->dialect->close(m);
     if (outcome == WEIR_OUTCOME_MESSAGE && m->on.on_message && !m->is_dying)
         m->on.on_message(m->user, m->value);
     if (outcome == WEIR_OUTCOME_ERROR && m->on.on_error && !m->is_dying)
@@ -136,64 +162,52 @@ void message_finish(struct weir_message *m, enum weir_outcome outcome)
     if (m->on.on_end && !m->is_dying) m->on.on_end(m->user);
 }
 
-static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
-                                                 const char *key, struct weir_json *value)
+/* The error as far as memory allows: raw is left out when it is too long. */
+static void set_error(struct weir_message *m, enum weir_status code, const struct weir_json *type,
+                      struct weir_slice text, const struct weir_json *raw)
 {
-    return weir_json_set(m->side, object, slice_of_str(key), value);
-}
-
-/* A string member if there is one, else null. */
-static struct weir_json *string_or_null(struct weir_message *m, const struct weir_json *v)
-{
-    if (weir_json_type(v) == WEIR_JSON_STRING) return weir_json_copy(m->side, v);
-    return weir_json_new(m->side, WEIR_JSON_NULL);
-}
-
-/* A beginning of the text that ends between two characters. */
-static struct weir_slice cut_text(struct weir_slice text)
-{
-    if (text.len <= ERROR_TEXT_BYTES) return text;
-    text.len = ERROR_TEXT_BYTES;
-    while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
-    return text;
-}
-
-/* The error as far as memory allows: what cannot be copied is left out. */
-static void make_error(struct weir_message *m, enum weir_status code, const struct weir_json *type,
-                       struct weir_slice text, const struct weir_json *raw)
-{
-    struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
-    struct weir_slice name = slice_of_str(weir_status_name(code));
     const struct weir_json *id = weir_json_get_str(raw, "request_id");
-    bool is_made =
-        set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
-        set_side(m, error, "type", string_or_null(m, type)) == WEIR_OK &&
-        set_side(m, error, "message", weir_json_new_string(m->side, cut_text(text))) == WEIR_OK;
-    if (!is_made) return;
-    m->error = error;
+    struct weir_json *error = new_error(m, code, type, text);
+    m->error = error ? error : m->spare_error;
+    if (!error) return;
     bool is_full = true;
-    if (id) is_full = set_side(m, error, "request_id", weir_json_copy(m->side, id)) == WEIR_OK;
-    if (raw && is_full)
-        is_full = set_side(m, error, "raw", weir_json_copy(m->side, raw)) == WEIR_OK;
+    if (is_text(id)) is_full = set_side(m, error, "request_id", short_copy(m, id)) == WEIR_OK;
+    /* The copy is a value of the message's document, which lives just as long. */
+    if (raw) is_full &= set_side(m, error, "raw", weir_json_copy(m->doc, raw)) == WEIR_OK;
     if (!is_full) message_note(m, "error_cut", "the sender's error is too long to keep");
 }
 
 void message_sender_failed(struct weir_message *m, enum weir_status code,
-                           const struct weir_json *error, const struct weir_json *raw)
+                           const struct weir_json *error, struct weir_slice text,
+                           const struct weir_json *raw)
 {
-    const struct weir_json *text = weir_json_get_str(error, "message");
-    if (weir_json_type(error) == WEIR_JSON_STRING) text = error;
-    bool has_text = weir_json_type(text) == WEIR_JSON_STRING;
-    make_error(m, code, weir_json_get_str(error, "type"),
-               has_text ? weir_json_text(text) : slice_of_str(weir_status_text(code)), raw);
+    const struct weir_json *said = weir_json_get_str(error, "message");
+    if (m->outcome != WEIR_OUTCOME_OPEN) return;
+    if (weir_json_type_of(error) == WEIR_JSON_STRING) said = error;
+    if (is_text(said)) text = weir_json_text(said);
+    if (text.len == 0) text = slice_of_str(weir_status_text(code));
+    set_error(m, code, weir_json_get_str(error, "type"), text, raw);
     message_finish(m, WEIR_OUTCOME_ERROR);
+}
+
+/* With what the sender sent instead, as far as it is worth showing. */
+static void fail_with_bytes(struct weir_message *m, enum weir_status code, struct weir_slice bytes)
+{
+    struct weir_slice shown = cut_text(bytes, ERROR_TEXT_BYTES);
+    struct weir_json *raw = bytes.len > 0 ? weir_json_new_string(m->side, shown) : NULL;
+    message_sender_failed(m, code, NULL, SLICE(""), raw);
+}
+
+void message_bad_event(struct weir_message *m, struct weir_slice data)
+{
+    fail_with_bytes(m, WEIR_BAD_EVENT, data);
 }
 
 void message_fail(struct weir_message *m, enum weir_status st)
 {
     if (st == WEIR_OK || m->outcome != WEIR_OUTCOME_OPEN) return;
     m->failure = st;
-    make_error(m, st, NULL, slice_of_str(weir_status_text(st)), NULL);
+    set_error(m, st, NULL, slice_of_str(weir_status_text(st)), NULL);
     message_finish(m, WEIR_OUTCOME_ERROR);
 }
 
@@ -247,12 +261,18 @@ static void take_event(struct weir_message *m, const struct weir_sse_event *even
     if (!message_is_open(m)) return;
     m->n_events++;
     const struct weir_json *data = read_event_data(m, event->data);
-    if (m->outcome == WEIR_OUTCOME_OPEN) m->dialect->take_event(m, event, data);
+    if (message_is_open(m)) m->dialect->take_event(m, event, data);
 }
 
 static void on_sse_event(void *user, const struct weir_sse_event *event)
 {
     take_event(user, event);
+}
+
+static void on_sse_unknown(void *user, struct weir_slice name, struct weir_slice value)
+{
+    struct weir_message *m = user;
+    if (m->dialect->take_field && message_is_open(m)) m->dialect->take_field(m, name, value);
 }
 
 enum weir_status weir_message_event(struct weir_message *m, const struct weir_sse_event *event)
@@ -263,10 +283,20 @@ enum weir_status weir_message_event(struct weir_message *m, const struct weir_ss
     return leave(m);
 }
 
+/* Input without a single event is often an error page: its beginning is worth showing. */
+static void keep_head(struct weir_message *m, struct weir_slice bytes)
+{
+    size_t n = sizeof m->head - m->head_len;
+    if (n > bytes.len) n = bytes.len;
+    if (n > 0) memcpy(m->head + m->head_len, bytes.ptr, n);
+    m->head_len += n;
+}
+
 enum weir_status weir_message_feed(struct weir_message *m, const void *bytes, size_t len)
 {
     if (m->is_busy) return WEIR_INVALID;
     enter(m);
+    if (m->n_events == 0) keep_head(m, slice_of(bytes, len));
     if (m->outcome == WEIR_OUTCOME_OPEN) message_fail(m, weir_sse_feed(m->sse, bytes, len));
     return leave(m);
 }
@@ -279,7 +309,7 @@ enum weir_outcome weir_message_end(struct weir_message *m)
         if (weir_sse_pending(m->sse))
             message_note(m, "unfinished_event",
                          "the input ended inside an event, which is dropped");
-        if (m->n_events == 0) message_sender_failed(m, WEIR_STREAM_EMPTY, NULL, NULL);
+        if (m->n_events == 0) fail_with_bytes(m, WEIR_STREAM_EMPTY, slice_of(m->head, m->head_len));
         else m->dialect->take_end(m);
     }
     enum weir_outcome outcome = m->outcome;

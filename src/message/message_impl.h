@@ -1,22 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the dialects share: the stream with its message, and a list of blocks.
+ * What the dialects share: the stream with its message, its parts, and text
+ * that grows.
  *
- * A block is a part of the message that grows by deltas: an Anthropic content
- * block, an OpenAI choice's text or tool call. Deltas may cut a character
- * outside the basic plane in two, for senders that count UTF-16 units; the
- * first half waits in the block until its other half, or its end, comes.
+ * A part is an Anthropic content block or an OpenAI choice. Parts are numbered
+ * in the order in which they begin; that number never changes. The message
+ * lists them by the index that the sender gave them.
+ *
+ * Deltas may cut a character outside the basic plane in two, for senders that
+ * count UTF-16 units. The first half waits until its other half, or the end of
+ * what it belongs to, comes.
  */
 #pragma once
 
 #include <weir/message.h>
 
-enum { HALF_BYTES = 3 };
+#include "base/map.h"
+
+enum { HALF_BYTES = 3, HEAD_BYTES = 512 };
 
 /* The first half of a character, as a surrogate in three bytes; n is 0 or 3. */
 struct half {
     char bytes[HALF_BYTES];
     size_t n;
+};
+
+/* A string member that deltas are appended to. */
+struct text {
+    struct weir_json *string; /* NULL before the first delta */
+    struct half half;
 };
 
 /* A tool's input while it arrives. */
@@ -28,16 +40,18 @@ struct tool_input {
     size_t offset; /* where it broke off */
 };
 
-struct weir_message;
-
 struct dialect {
     /* One event. data is NULL when the event's data are not JSON. */
     void (*take_event)(struct weir_message *m, const struct weir_sse_event *event,
                        const struct weir_json *data);
+    /* A field that is not of the standard; may be NULL. */
+    void (*take_field)(struct weir_message *m, struct weir_slice name, struct weir_slice value);
     /* The input ended with the outcome open; decides it. */
     void (*take_end)(struct weir_message *m);
+    /* Nothing will grow any more: settles what was open. May be called again. */
+    void (*close)(struct weir_message *m);
     size_t (*n_inputs)(const struct weir_message *m);
-    struct tool_input *(*input_at)(const struct weir_message *m, size_t block);
+    struct tool_input *(*input_at)(const struct weir_message *m, size_t number);
 };
 
 extern const struct dialect anthropic_dialect;
@@ -61,18 +75,24 @@ struct weir_message {
     struct weir_json_doc *side;            /* notes and the error */
     struct weir_json_doc *scratch;         /* the current event */
     struct weir_json_reader *event_reader; /* reads into scratch */
+    struct weir_buf joined;                /* a delta with a half joined to it */
     struct weir_json *value;
+    struct weir_json *list;  /* member of value: content, or choices */
     struct weir_json *usage; /* member of value; NULL until there is one */
     struct weir_json *error;
+    struct weir_json *spare_error; /* for when there is no memory to make one */
     struct weir_json *notes;
     enum weir_outcome outcome;
     enum weir_status failure; /* ours, met in the current call */
     size_t n_events;
-    bool is_busy;           /* a call is under way; callbacks run inside it */
-    bool is_dying;          /* freed from inside a callback */
-    struct items parts;     /* Anthropic blocks, or OpenAI choices */
-    struct items calls;     /* OpenAI tool calls */
-    struct weir_json *list; /* content, or choices */
+    char head[HEAD_BYTES]; /* how the input begins, until the first event */
+    size_t head_len;
+    bool is_busy;          /* a call is under way; callbacks run inside it */
+    bool is_dying;         /* freed from inside a callback */
+    struct items parts;    /* Anthropic blocks, or OpenAI choices, by number */
+    struct items order;    /* of the parts, by index */
+    struct items calls;    /* OpenAI tool calls */
+    struct map call_names; /* which call an index or id stands for */
 };
 
 /* ---- the course of a stream (message.c) ---- */
@@ -80,9 +100,16 @@ struct weir_message {
 /* A limit or lack of memory ends the stream. WEIR_OK is no failure and does nothing. */
 void message_fail(struct weir_message *m, enum weir_status st);
 
-/* The sender ended the stream with an error, or broke its own form (code says which). */
+/*
+ * The sender ended the stream, with an error object or without, or broke its own
+ * form (code says which). The text serves where the error has none; raw may be NULL.
+ */
 void message_sender_failed(struct weir_message *m, enum weir_status code,
-                           const struct weir_json *error, const struct weir_json *raw);
+                           const struct weir_json *error, struct weir_slice text,
+                           const struct weir_json *raw);
+
+/* An event's data are not what they must be. */
+void message_bad_event(struct weir_message *m, struct weir_slice data);
 
 /* Decides the outcome, once, and tells the callbacks. */
 void message_finish(struct weir_message *m, enum weir_outcome outcome);
@@ -90,40 +117,61 @@ void message_finish(struct weir_message *m, enum weir_outcome outcome);
 /* Something odd that does no harm. Beyond a ceiling they are dropped. */
 void message_note(struct weir_message *m, const char *code, const char *text);
 
-/* The same, about a place: `offset` in the input of tool `block`. */
-void message_note_at(struct weir_message *m, const char *code, const char *text, size_t block,
+/* The same, about a place: `offset` in the input of tool `number`. */
+void message_note_at(struct weir_message *m, const char *code, const char *text, size_t number,
                      size_t offset);
 
 /* Whether callbacks are still welcome: nobody has freed the stream, and it has not ended. */
 bool message_is_open(const struct weir_message *m);
 
+/* ---- parts (part.c) ---- */
+
 /* Room for one more zeroed item; NULL after message_fail(). */
-void *message_add_item(struct weir_message *m, struct items *items, size_t item_size);
+void *part_add_item(struct weir_message *m, struct items *items, size_t item_size);
+
+/* The number of the part with this index; false when there is none. */
+bool part_find(const struct weir_message *m, int64_t index, size_t *number);
+
+/*
+ * Puts node into the message's list by its index, which must be new, and returns
+ * the part's zeroed item, the last of m->parts. NULL after message_fail().
+ */
+void *part_add(struct weir_message *m, int64_t index, struct weir_json *node, size_t item_size);
 
 /* ---- growing values (grow.c) ---- */
 
+/* Begins to grow a string member, with the text it has. False after a failure. */
+bool grow_begin(struct weir_message *m, struct text *t, struct weir_json *object, const char *key);
+
 /*
- * Appends a delta to a string and returns what that added: the delta, less a
- * half character that now waits, plus one that waited. Empty after a failure.
+ * Appends a delta and returns what that added: the delta, less a half character
+ * that now waits, plus one that waited. Borrowed until the next call.
  */
-struct weir_slice grow_text(struct weir_message *m, struct weir_json *string, struct half *half,
-                            struct weir_slice delta);
+struct weir_slice grow_text(struct weir_message *m, struct text *t, struct weir_slice delta);
 
-/* Appends the half that still waits: its other half will not come. */
-void grow_text_end(struct weir_message *m, struct weir_json *string, struct half *half);
+/* Appends the half that still waits: its other half will not come. Returns what was added. */
+struct weir_slice grow_text_end(struct weir_message *m, struct text *t);
 
-/* Feeds a piece of a tool's input. */
-void grow_input(struct weir_message *m, struct tool_input *input, struct weir_slice delta);
+/* Feeds a piece of a tool's input and returns what that added, as grow_text(). */
+struct weir_slice grow_input(struct weir_message *m, struct tool_input *input,
+                             struct weir_slice delta);
 
 /* The input will not grow further: settles its state and notes what is wrong. */
-void grow_input_end(struct weir_message *m, struct tool_input *input, size_t block);
-
-/* A member of `object` that is a string which can grow, with the text it had. */
-struct weir_json *grow_member(struct weir_message *m, struct weir_json *object, const char *key);
+void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number);
 
 /* Makes a member equal to value. */
 void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slice key,
               const struct weir_json *value);
 
+/* Makes a member equal to value, unless value is null and the member is there. */
+void grow_keep(struct weir_message *m, struct weir_json *object, const struct weir_json *value);
+
 /* Usage is cumulative: each member that is not null replaces what was there. */
 void grow_usage(struct weir_message *m, const struct weir_json *usage);
+
+/* ---- small questions ---- */
+
+static inline bool is_text(const struct weir_json *v)
+{
+    return weir_json_type_of(v) == WEIR_JSON_STRING && weir_json_text(v).len > 0;
+}

@@ -46,9 +46,9 @@ static bool has_grown(const struct weir_json *old, const struct weir_json *new)
     struct weir_slice a = weir_json_text(old);
     struct weir_slice b = weir_json_text(new);
     if (!old) return true;
-    if (!new || weir_json_type(old) != weir_json_type(new)) return false;
+    if (!new || weir_json_type_of(old) != weir_json_type_of(new)) return false;
     if (a.len > b.len || (a.len > 0 && memcmp(a.ptr, b.ptr, a.len) != 0)) return false;
-    if (weir_json_type(old) == WEIR_JSON_NUMBER && a.len != b.len) return false;
+    if (weir_json_type_of(old) == WEIR_JSON_NUMBER && a.len != b.len) return false;
     const struct weir_json *y = weir_json_first(new);
     for (const struct weir_json *x = weir_json_first(old); x; x = weir_json_next(x)) {
         struct weir_slice p = weir_json_key(x);

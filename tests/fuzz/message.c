@@ -45,7 +45,7 @@ static void check_result(enum weir_dialect dialect, struct weir_slice input)
               (weir_message_error(m) != NULL) == (outcome == WEIR_OUTCOME_ERROR));
     fuzz_true("a whole message has a value",
               outcome != WEIR_OUTCOME_MESSAGE || weir_message_value(m));
-    fuzz_true("notes are a list", weir_json_type(weir_message_notes(m)) == WEIR_JSON_ARRAY);
+    fuzz_true("notes are a list", weir_json_type_of(weir_message_notes(m)) == WEIR_JSON_ARRAY);
     check_written(weir_message_value(m));
     check_written(weir_message_error(m));
     check_written(weir_message_notes(m));

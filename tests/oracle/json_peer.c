@@ -25,8 +25,8 @@ static bool is_beyond_jansson(const struct weir_json *v)
     int64_t n;
     double x;
     if (has_lone_surrogate(key) || (key.len > 0 && memchr(key.ptr, 0, key.len))) return true;
-    if (weir_json_type(v) == WEIR_JSON_STRING && has_lone_surrogate(text)) return true;
-    if (weir_json_type(v) == WEIR_JSON_NUMBER) {
+    if (weir_json_type_of(v) == WEIR_JSON_STRING && has_lone_surrogate(text)) return true;
+    if (weir_json_type_of(v) == WEIR_JSON_NUMBER) {
         bool is_plain = !memchr(text.ptr, '.', text.len) && !memchr(text.ptr, 'e', text.len) &&
                         !memchr(text.ptr, 'E', text.len);
         if (is_plain ? !weir_json_int64(v, &n) : !weir_json_double(v, &x)) return true;
@@ -65,7 +65,7 @@ static const char *compare_number(const struct weir_json *ours, const json_t *th
 
 static const char *compare_members(const struct weir_json *ours, const json_t *theirs)
 {
-    bool is_object = weir_json_type(ours) == WEIR_JSON_OBJECT;
+    bool is_object = weir_json_type_of(ours) == WEIR_JSON_OBJECT;
     size_t i = 0;
     if (is_object ? !json_is_object(theirs) : !json_is_array(theirs)) return "a container's type";
     if (weir_json_count(ours) != (is_object ? json_object_size(theirs) : json_array_size(theirs)))
@@ -86,7 +86,7 @@ static const char *compare_members(const struct weir_json *ours, const json_t *t
 static const char *compare(const struct weir_json *ours, const json_t *theirs)
 {
     struct weir_slice text = weir_json_text(ours);
-    switch (weir_json_type(ours)) {
+    switch (weir_json_type_of(ours)) {
     case WEIR_JSON_NULL: return json_is_null(theirs) ? NULL : "null";
     case WEIR_JSON_FALSE: return json_is_false(theirs) ? NULL : "false";
     case WEIR_JSON_TRUE: return json_is_true(theirs) ? NULL : "true";

@@ -76,7 +76,7 @@ static void expect_notes(const struct weir_json *notes, const char *want)
 {
     struct text got = {0};
     if (!want) return;
-    T_EQ(weir_json_type(notes), WEIR_JSON_ARRAY);
+    T_EQ(weir_json_type_of(notes), WEIR_JSON_ARRAY);
     for (const struct weir_json *n = weir_json_first(notes); n; n = weir_json_next(n)) {
         struct weir_slice code = weir_json_text(weir_json_get_str(n, "code"));
         T_OK(code.len > 0 && weir_json_text(weir_json_get_str(n, "text")).len > 0);

@@ -37,7 +37,7 @@ static void on_retry(void *user, uint64_t retry_ms)
 void transcript_sse(struct text *out, struct weir_slice input, struct cut *cut,
                     const struct weir_sse_limits *limits)
 {
-    static const struct weir_sse_handlers handlers = {on_event, on_comment, on_retry};
+    static const struct weir_sse_handlers handlers = {on_event, on_comment, on_retry, NULL};
     struct weir_sse *d = weir_sse_new(&handlers, out, limits);
     enum weir_status st = d ? WEIR_OK : WEIR_NOMEM;
     struct weir_slice piece;
@@ -80,14 +80,14 @@ static bool same_scalar(const struct weir_json *a, const struct weir_json *b, bo
     double p;
     double q;
     if (x.len == y.len && (x.len == 0 || memcmp(x.ptr, y.ptr, x.len) == 0)) return true;
-    if (is_exact || weir_json_type(a) != WEIR_JSON_NUMBER) return false;
+    if (is_exact || weir_json_type_of(a) != WEIR_JSON_NUMBER) return false;
     return weir_json_double(a, &p) && weir_json_double(b, &q) && memcmp(&p, &q, sizeof p) == 0;
 }
 
 bool transcript_same(const struct weir_json *a, const struct weir_json *b, bool is_exact)
 {
-    enum weir_json_type type = weir_json_type(a);
-    if (!a != !b || weir_json_type(b) != type || weir_json_count(a) != weir_json_count(b))
+    enum weir_json_type type = weir_json_type_of(a);
+    if (!a != !b || weir_json_type_of(b) != type || weir_json_count(a) != weir_json_count(b))
         return false;
     if (!same_scalar(a, b, is_exact)) return false;
     const struct weir_json *y = weir_json_first(b);

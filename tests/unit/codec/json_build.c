@@ -388,3 +388,48 @@ TEST(every_failing_allocation_is_reported)
     }
     T_OK(is_done);
 }
+
+TEST(a_value_cannot_come_to_contain_itself)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *a = weir_json_new(doc, WEIR_JSON_ARRAY);
+    struct weir_json *b = weir_json_new(doc, WEIR_JSON_OBJECT);
+    T_EQ(weir_json_push(doc, a, b), WEIR_OK);
+    T_EQ(weir_json_set(doc, b, SLICE("a"), a), WEIR_INVALID);
+    T_EQ(weir_json_push(doc, a, a), WEIR_INVALID);
+    weir_json_doc_free(doc);
+}
+
+/* A walk over the others for each would be two hundred million steps. */
+TEST(members_of_a_large_object_are_replaced_in_place)
+{
+    enum { N = 20000 };
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    char key[16];
+    for (int round = 0; round < 2; round++) {
+        for (int i = 0; i < N; i++) {
+            int len = snprintf(key, sizeof key, "k%d", i);
+            struct weir_json *v = weir_json_new(doc, round ? WEIR_JSON_TRUE : WEIR_JSON_ARRAY);
+            T_EQ(weir_json_update(doc, o, slice_of(key, (size_t)len), v), WEIR_OK);
+        }
+    }
+    T_EQ(weir_json_count(o), N);
+    T_EQ_STR(weir_json_key(weir_json_first(o)), "k0");
+    for (const struct weir_json *x = weir_json_first(o); x; x = weir_json_next(x))
+        T_EQ(weir_json_type_of(x), WEIR_JSON_TRUE);
+    weir_json_doc_free(doc);
+}
+
+TEST(member_to_be_changed_is_found)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    T_EQ(weir_json_set(doc, o, SLICE("s"), weir_json_new_string(doc, SLICE("a"))), WEIR_OK);
+    T_EQ(weir_json_append(doc, weir_json_member(o, SLICE("s")), SLICE("b")), WEIR_OK);
+    T_EQ_STR(weir_json_text(weir_json_get_str(o, "s")), "ab");
+    T_OK(weir_json_member(o, SLICE("t")) == NULL);
+    T_OK(weir_json_member(NULL, SLICE("t")) == NULL);
+    T_OK(weir_json_member(weir_json_member(o, SLICE("s")), SLICE("t")) == NULL);
+    weir_json_doc_free(doc);
+}

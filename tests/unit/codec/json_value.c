@@ -20,7 +20,7 @@ TEST(null_pointer_is_nothing)
 {
     int64_t n = 7;
     double x = 7;
-    T_EQ(weir_json_type(NULL), WEIR_JSON_NULL);
+    T_EQ(weir_json_type_of(NULL), WEIR_JSON_NULL);
     T_EQ(weir_json_text(NULL).len, 0);
     T_EQ(weir_json_key(NULL).len, 0);
     T_EQ(weir_json_count(NULL), 0);
@@ -43,7 +43,7 @@ TEST(every_type_is_told)
         const struct weir_json *v = parse(doc, slice_of_str(rows[i].text));
         bool has_text = rows[i].type == WEIR_JSON_NUMBER || rows[i].type == WEIR_JSON_STRING;
         bool has_members = rows[i].type == WEIR_JSON_ARRAY || rows[i].type == WEIR_JSON_OBJECT;
-        T_EQ(weir_json_type(v), rows[i].type);
+        T_EQ(weir_json_type_of(v), rows[i].type);
         T_OK(weir_json_is_whole(v));
         T_EQ(weir_json_text(v).len > 0, has_text);
         T_EQ(weir_json_count(v), has_members ? 1 : 0);

@@ -364,7 +364,8 @@ static void act_on_retry(void *user, uint64_t retry_ms)
 /* The stream has ten things that call back; each of them acts once, in every cutting. */
 TEST(callbacks_may_reset_or_free_the_decoder)
 {
-    static const struct weir_sse_handlers handlers = {act_on_event, act_on_comment, act_on_retry};
+    static const struct weir_sse_handlers handlers = {act_on_event, act_on_comment, act_on_retry,
+                                                      NULL};
     struct weir_slice input = SLICE("\xef\xbb\xbf:one\nretry:2\nid:3\ndata:three\n\n"
                                     "event:e\ndata:fo\ndata:ur\n\n:five\r\ndata:\xff\xffsix\r\n\r\n"
                                     "data:seven\n:eight\n\nretry:9\n:ten\ndata:tail");
@@ -453,4 +454,49 @@ TEST(four_megabytes_of_tiny_lines_need_few_allocations)
     T_OK(allocations_for(4 << 20, 4 << 20, "a\n") < 16);
     T_OK(allocations_for(4 << 20, 4 << 20, "data:x\n\n") < 16);
     T_OK(allocations_for(4 << 20, 4096, "data:x\nid:3\nevent:e\n\n") < 64);
+}
+
+static void note_unknown(void *user, struct weir_slice name, struct weir_slice value)
+{
+    weir_buf_append_slice(user, name);
+    weir_buf_append_char(user, '=');
+    weir_buf_append_slice(user, value);
+    weir_buf_append_char(user, ';');
+}
+
+TEST(fields_that_the_standard_ignores_are_reported)
+{
+    static const struct weir_sse_handlers handlers = {.on_unknown = note_unknown};
+    struct weir_buf seen;
+    weir_buf_init(&seen, 4096);
+    struct weir_sse *d = weir_sse_new(&handlers, &seen, NULL);
+    struct weir_slice input = SLICE("error: {1}\ndata: x\nid: 1\nretry: 2\nevent: e\n"
+                                    ": comment\nData:y\nplain\n\n");
+    T_EQ(weir_sse_feed(d, input.ptr, input.len), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&seen), "error={1};Data=y;plain=;");
+    weir_sse_free(d);
+    weir_buf_fini(&seen);
+}
+
+TEST(pending_after_a_failure_does_not_depend_on_the_cutting)
+{
+    struct weir_sse_limits limits = {.max_line_bytes = 8};
+    struct weir_slice input = SLICE("data: 0123456789\n\n");
+    for (size_t step = 1; step <= input.len; step++) {
+        struct weir_sse *d = weir_sse_new(NULL, NULL, &limits);
+        enum weir_status st = WEIR_OK;
+        for (size_t at = 0; at < input.len && st == WEIR_OK; at += step)
+            st = weir_sse_feed(d, input.ptr + at, input.len - at < step ? input.len - at : step);
+        T_EQ(st, WEIR_LINE_TOO_LONG);
+        T_OK(weir_sse_pending(d));
+        weir_sse_free(d);
+    }
+}
+
+TEST(the_largest_line_limit_there_is_does_not_wrap)
+{
+    struct weir_sse_limits limits = {.max_line_bytes = SIZE_MAX / 3 + 1};
+    struct weir_sse *d = weir_sse_new(NULL, NULL, &limits);
+    T_EQ(weir_sse_feed(d, "data: \xff\n\n", 9), WEIR_OK);
+    weir_sse_free(d);
 }

@@ -72,7 +72,106 @@ STORY(text_in_the_finishing_chunk_counts,
       CHUNK("{'index':0,'delta':{'content':'all'},'finish_reason':'stop'}") DONE, MESSAGE,
       WHOLE(CHOICE(TEXT("'all'"), "'stop'")), .notes = "")
 
+STORY(empty_finish_reason_is_none_yet,
+      CHUNK("{'index':0,'delta':{'content':'a'},'finish_reason':''}"), INCOMPLETE,
+      WHOLE(CHOICE(TEXT("'a'"), "null")), .notes = "")
+STORY(parts_of_content_are_text_and_thoughts,
+      DELTA("{'content':[{'type':'thinking','thinking':[{'type':'text','text':'hm'}]}]}")
+          DELTA("{'content':[{'type':'text','text':'a'},{'type':'x'},{'type':'text','text':'b'}]}")
+              FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':'ab','reasoning_content':'hm'}", "'stop'")),
+      .notes = "unknown_part ")
+STORY(lists_are_extended_and_sound_is_joined,
+      DELTA("{'annotations':[1],'audio':{'id':'a','data':'x','transcript':'he'}}")
+          DELTA("{'annotations':[2,3],'audio':{'data':'y','transcript':'llo','expires_at':9}}")
+              FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':null,'annotations':[1,2,3],"
+                   "'audio':{'id':'a','data':'xy','transcript':'hello','expires_at':9}}",
+                   "'stop'")),
+      .notes = "")
+STORY(member_with_two_values_keeps_the_first_and_is_noted,
+      DELTA("{'odd':'a'}") DELTA("{'odd':'b'}") FINISH("stop") DONE, MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':null,'odd':'a'}", "'stop'")),
+      .notes = "member_not_joined ")
+
 /* ---- the frame ---- */
+
+STORY(empty_first_values_give_way,
+      "{'id':'','object':'','created':0,'model':'','choices':[],'prompt_filter_results':[1]}\n" SAY(
+          "a") FINISH("stop") DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','created':5,'model':'g','prompt_filter_results':[1],"
+      "'choices':[" CHOICE(TEXT("'a'"), "'stop'") "]}",
+      .notes = "")
+STORY(members_of_a_choice_are_kept,
+      CHUNK("{'index':0,'delta':{},'finish_reason':null,'stop_reason':null}")
+          CHUNK("{'index':0,'delta':{},'finish_reason':'stop','stop_reason':7}") DONE,
+      MESSAGE,
+      WHOLE("{'index':0,'message':{'role':'assistant','content':null},'finish_reason':'stop',"
+            "'stop_reason':7}"),
+      .notes = "")
+STORY(choices_are_listed_by_their_index,
+      CHUNK("{'index':1,'delta':{'content':'b'},'finish_reason':'stop'}")
+          CHUNK("{'index':0,'delta':{'content':'a'},'finish_reason':'stop'}") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(TEXT("'a'"), "'stop'") ",{'index':1,'message':" TEXT("'b'") ",'finish_reason':"
+                                                                               "'stop'}"),
+      .notes = "")
+STORY(refusal_probabilities_form_a_list_too,
+      CHUNK("{'index':0,'delta':{},'logprobs':{'content':null,'refusal':[1]}}")
+          CHUNK("{'index':0,'delta':{},'logprobs':{'content':[2],'refusal':[3]}}")
+              CHUNK("{'index':0,'delta':{},'logprobs':null,'finish_reason':'stop'}") DONE,
+      MESSAGE,
+      WHOLE("{'index':0,'message':{'role':'assistant','content':null},'finish_reason':'stop',"
+            "'logprobs':{'content':[2],'refusal':[1,3]}}"),
+      .notes = "")
+STORY(error_that_says_nothing_is_none,
+      "{'id':'c1','object':'x','created':5,'model':'g','error':false,'choices':[]}\n" SAY("a")
+          FINISH("stop") DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("'a'"), "'stop'")), .notes = "")
+STORY(error_event_that_is_not_json_keeps_its_text, "error Internal Server Error\n", ERROR, "-",
+      .error = "{'code':'stream_error','type':null,'message':'Internal Server Error'}")
+
+/* ---- more ways to tell tool calls apart ---- */
+
+STORY(whole_calls_without_id_at_one_index_are_two,
+      CALL("{'index':0,'function':{'name':'f','arguments':'{}'}}")
+          CALL("{'index':0,'function':{'name':'g','arguments':'{\\u0022a\\u0022:1}'}}")
+              FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(CALLS("{'id':null,'type':'function','function':{'name':'f','arguments':'{}'}},"
+                         "{'id':null,'type':'function','function':{'name':'g','arguments':"
+                         "'{\\'a\\':1}'}}"),
+                   "'tool_calls'")),
+      .notes = "")
+STORY(name_grows_in_pieces_or_is_repeated,
+      CALL("{'index':0,'id':'a','function':{'name':'get_'}}")
+          CALL("{'index':0,'function':{'name':'weather'}}")
+              CALL("{'index':0,'function':{'name':'get_weather'}}")
+                  CALL("{'index':0,'function':{'name':'get_weather','arguments':'{}'}}")
+                      FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "get_weather", "{}")), "'tool_calls'")), .notes = "")
+STORY(members_of_a_call_are_kept,
+      CALL("{'index':0,'id':'a','type':'function','extra_content':{'google':{'s':'t'}},"
+           "'function':{'name':'f','arguments':'{}'}}") FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(CALLS("{'id':'a','type':'function','function':{'name':'f','arguments':'{}'},"
+                         "'extra_content':{'google':{'s':'t'}}}"),
+                   "'tool_calls'")),
+      .notes = "")
+STORY(function_call_of_old_grows,
+      DELTA("{'role':'assistant','content':null,'function_call':{'name':'f','arguments':''}}")
+          DELTA("{'function_call':{'arguments':'{\\u0022a\\u0022'}}")
+              DELTA("{'function_call':{'arguments':':1}'}}") FINISH("function_call") DONE,
+      MESSAGE,
+      WHOLE(CHOICE("{'role':'assistant','content':null,'function_call':{'name':'f','arguments':"
+                   "'{\\'a\\':1}'}}",
+                   "'function_call'")),
+      .notes = "", .inputs = "0 complete 0 {'a':1};")
+
+/* ---- the frame, goes on ---- */
 
 STORY(unknown_members_are_kept,
       "{'id':'c1','object':'chat.completion.chunk','created':5,'model':'g','system_fingerprint':"
@@ -289,7 +388,7 @@ TEST(event_without_data_is_ignored)
                     CALL("{'index':0,'function':{'arguments':'}'}}") FINISH(                       \
                         "tool_calls") "{'id':'c1','choices':[],'usage':{'total_tokens':3}}\n" DONE
 
-TEST(text_callbacks_name_the_index_of_the_choice)
+TEST(text_callbacks_count_the_choices_as_they_begin)
 {
     struct text stream = {0};
     struct text got = {0};
@@ -299,9 +398,9 @@ TEST(text_callbacks_name_the_index_of_the_choice)
     cut_from_byte(&cut, 0);
     transcript_message(&got, WEIR_OPENAI, text_slice(&stream), &cut, NULL);
     text_add_char(&got, 0);
-    T_OK(strstr(got.ptr, "text 3 'x' of 1\n") != NULL);
-    T_OK(strstr(got.ptr, "thinking 3 'y' of 1\n") != NULL);
-    T_OK(strstr(got.ptr, "text 0 'z' of 1\n") != NULL);
+    T_OK(strstr(got.ptr, "text 0 'x' of 1\n") != NULL);
+    T_OK(strstr(got.ptr, "thinking 0 'y' of 1\n") != NULL);
+    T_OK(strstr(got.ptr, "text 1 'z' of 1\n") != NULL);
     text_fini(&stream);
     text_fini(&got);
 }
@@ -420,4 +519,52 @@ TEST(limits_become_the_outcome)
     T_EQ(weir_message_feed(m, delta.ptr, delta.len), WEIR_OK);
     weir_message_free(m);
     text_fini(&delta);
+}
+
+TEST(error_field_of_llama_cpp_is_an_error)
+{
+    struct weir_slice input =
+        SLICE("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"a\"}}]}\n\n"
+              "error: {\"code\":500,\"message\":\"no slot\",\"type\":\"server_error\"}\n\n");
+    for (size_t step = 1; step <= input.len; step++) {
+        struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, NULL);
+        for (size_t at = 0; at < input.len; at += step)
+            T_EQ(
+                weir_message_feed(m, input.ptr + at, input.len - at < step ? input.len - at : step),
+                WEIR_OK);
+        T_EQ(weir_message_end(m), WEIR_OUTCOME_ERROR);
+        T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_error(m), "message")), "no slot");
+        T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_error(m), "type")), "server_error");
+        weir_message_free(m);
+    }
+}
+
+TEST(many_calls_are_found_by_index_and_by_id)
+{
+    enum { N = 3000 };
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, NULL);
+    struct weir_buf data;
+    weir_buf_init(&data, 1 << 24);
+    for (int round = 0; round < 3; round++) {
+        weir_buf_reset(&data);
+        weir_buf_append_str(&data, "{\"choices\":[{\"index\":0,\"delta\":{\"tool_calls\":[");
+        for (int i = 0; i < N; i++) {
+            static const char *const arguments[] = {"[", "1", "]"};
+            weir_buf_printf(&data, "%s{", i > 0 ? "," : "");
+            if (i % 2 == 0) weir_buf_printf(&data, "\"index\":%d,", i);
+            if (i % 2 == 1 || round == 0) weir_buf_printf(&data, "\"id\":\"call-%d\",", i);
+            weir_buf_printf(&data, "\"function\":{\"arguments\":\"%s\"}}", arguments[round]);
+        }
+        weir_buf_append_str(&data, "]}}]}");
+        struct weir_sse_event event = {.type = SLICE("message"), .data = weir_buf_slice(&data)};
+        T_EQ(weir_message_event(m, &event), WEIR_OK);
+    }
+    struct weir_sse_event finish = {
+        .type = SLICE("message"),
+        .data = SLICE("{\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}")};
+    T_EQ(weir_message_event(m, &finish), WEIR_OK);
+    for (size_t i = 0; i < N; i++) T_EQ(weir_message_input_state(m, i, NULL), WEIR_INPUT_COMPLETE);
+    T_EQ(weir_message_input_state(m, N, NULL), WEIR_INPUT_NONE);
+    weir_buf_fini(&data);
+    weir_message_free(m);
 }

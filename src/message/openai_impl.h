@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the two files of the OpenAI dialect share: choices, and their tool calls. */
+#pragma once
+
+#include "message/message_impl.h"
+
+/* Members of a delta that are text to be joined. */
+enum text_kind { TEXT_CONTENT, TEXT_REFUSAL, TEXT_REASONING, TEXT_REASONING_CONTENT, N_TEXTS };
+
+enum { NO_CALL = 0 };
+
+struct openai_choice {
+    struct weir_json *node;
+    struct weir_json *message;
+    struct text texts[N_TEXTS];
+    struct weir_json *tool_calls; /* NULL before the first */
+    size_t last_call;             /* its number + 1; NO_CALL: none yet */
+    bool is_finished;
+};
+
+struct openai_call {
+    size_t choice; /* number */
+    struct weir_json *node;
+    struct weir_json *function;
+    struct text name;
+    struct text arguments;
+    struct tool_input input;
+    bool is_closed;
+};
+
+static inline struct openai_choice *openai_choices(const struct weir_message *m)
+{
+    return m->parts.ptr;
+}
+
+/* Sets a member; false after a failure. */
+bool openai_put(struct weir_message *m, struct weir_json *object, const char *key,
+                struct weir_json *value);
+bool openai_put_text(struct weir_message *m, struct weir_json *object, const char *key,
+                     const char *text);
+
+/* ---- tool calls (openai_call.c) ---- */
+
+void openai_take_calls(struct weir_message *m, struct openai_choice *c,
+                       const struct weir_json *list);
+
+/* The one call of the time before there were several. */
+void openai_take_function_call(struct weir_message *m, struct openai_choice *c,
+                               const struct weir_json *function);
+
+/* The choice's calls will not grow further. */
+void openai_close_calls(struct weir_message *m, struct openai_choice *c);
