@@ -17,7 +17,7 @@
 #   make clean      removes all build folders
 #
 # Others: make weir (build/weir only), make werror-gcc, make werror-clang (compile with -Werror, as ./check does).
-# MESON_ARGS="-Dbuildtype=release" adds options when a folder is made first.
+# MESON_ARGS="-Doptimization=2" adds options when a folder is made first.
 
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
@@ -48,11 +48,11 @@ test: all
 	@$(call test_in,build)
 
 build-asan:
-	@$(call configure,$@,-Db_sanitize=address$(,)undefined)
+	@$(call configure,$@,-Doptimization=1 -Db_sanitize=address$(,)undefined)
 	@$(NINJA) -C $@
 
 build-tsan:
-	@$(call configure,$@,-Db_sanitize=thread)
+	@$(call configure,$@,-Doptimization=1 -Db_sanitize=thread)
 	@$(NINJA) -C $@
 
 build-fuzz:
@@ -101,8 +101,12 @@ lint-rules:
 lint-format:
 	@clang-format --dry-run -Werror $(C_FILES)
 
+# Every function of the public headers has to be in libweir(3).
 lint-man:
 	@mandoc -Tlint -Wwarning man/*.[1-8]
+	@for name in $$(grep -ohE '\bweir_[a-z0-9_]+\(' include/weir/*.h | tr -d '(' | sort -u); do \
+	  grep -qw "$$name" man/libweir.3 || { echo "man/libweir.3 says nothing of $$name"; exit 1; }; \
+	done
 
 tidy:
 	@$(call configure,build,--prefix=$(PREFIX))

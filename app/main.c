@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include <weir/version.h>
+
 #include "base/fault.h"
 #include "command.h"
 #include "output.h"

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 #define WEIR_BEGIN extern "C" {
@@ -29,3 +30,15 @@ struct weir_slice {
     const char *ptr; /* may be NULL when len is 0 */
     size_t len;
 };
+
+static inline struct weir_slice weir_slice_of(const char *nul_terminated)
+{
+    struct weir_slice s = {nul_terminated, strlen(nul_terminated)};
+    return s;
+}
+
+static inline bool weir_slice_is(struct weir_slice s, const char *nul_terminated)
+{
+    size_t len = strlen(nul_terminated);
+    return s.len == len && (len == 0 || memcmp(s.ptr, nul_terminated, len) == 0);
+}

@@ -14,11 +14,6 @@ static inline struct weir_slice slice_of(const void *ptr, size_t len)
     return (struct weir_slice){(const char *)ptr, len};
 }
 
-static inline struct weir_slice slice_of_str(const char *s)
-{
-    return (struct weir_slice){s, strlen(s)};
-}
-
 static inline bool slice_eq(struct weir_slice a, struct weir_slice b)
 {
     return a.len == b.len && (a.len == 0 || memcmp(a.ptr, b.ptr, a.len) == 0);

@@ -170,7 +170,7 @@ static void append_value(struct line *l, const struct trace_field *f)
 
 static void append_name(struct line *l, const struct trace_field *f)
 {
-    struct weir_slice name = slice_of_str(f->name);
+    struct weir_slice name = weir_slice_of(f->name);
     if (l->format == TRACE_TEXT) {
         weir_buf_append_char(&l->buf, ' ');
         append_string(l, name, TRACE_MAX_NAME_BYTES);
@@ -186,7 +186,7 @@ static void append_field(struct line *l, const struct trace_field *f)
 {
     size_t before = l->buf.len;
     append_name(l, f);
-    if (f->kind == TRACE_KIND_SECRET || mask_is_secret_name(slice_of_str(f->name)))
+    if (f->kind == TRACE_KIND_SECRET || mask_is_secret_name(weir_slice_of(f->name)))
         weir_buf_append_str(&l->buf, l->format == TRACE_JSON ? "\"" MASK_TEXT "\"" : MASK_TEXT);
     else append_value(l, f);
     if (l->buf.status == WEIR_OK) return;
@@ -230,7 +230,7 @@ void trace_event(const struct trace *t, enum trace_level level, const char *comp
     int kept_errno = errno;
     CHECK((unsigned)level <= TRACE_DEBUG);
     if (!t || level > t->level) return;
-    begin_line(&line, t, level, slice_of_str(component), slice_of_str(message));
+    begin_line(&line, t, level, weir_slice_of(component), weir_slice_of(message));
     for (; fields->kind != TRACE_KIND_END; fields++) append_field(&line, fields);
     end_line(&line);
     t->sink(t->user, weir_buf_slice(&line.buf));

@@ -141,7 +141,7 @@ struct weir_json *weir_json_member(struct weir_json *object, struct weir_slice k
 
 const struct weir_json *weir_json_get_str(const struct weir_json *v, const char *key)
 {
-    return weir_json_get(v, slice_of_str(key));
+    return weir_json_get(v, weir_slice_of(key));
 }
 
 static bool has_members(const struct weir_json *v)

@@ -58,7 +58,7 @@ void weir_json_put_string(struct weir_buf *out, struct weir_slice text)
 
 void weir_json_put_str(struct weir_buf *out, const char *text)
 {
-    if (text) weir_json_put_string(out, slice_of_str(text));
+    if (text) weir_json_put_string(out, weir_slice_of(text));
     else weir_json_put_null(out);
 }
 
@@ -70,7 +70,7 @@ void weir_json_put_key_slice(struct weir_buf *out, struct weir_slice key)
 
 void weir_json_put_key(struct weir_buf *out, const char *key)
 {
-    weir_json_put_key_slice(out, slice_of_str(key));
+    weir_json_put_key_slice(out, weir_slice_of(key));
 }
 
 void weir_json_put_uint(struct weir_buf *out, uint64_t n)
@@ -105,7 +105,7 @@ void weir_json_put_double(struct weir_buf *out, double x)
     }
     uselocale(before);
     freelocale(plain);
-    put_raw(out, slice_of_str(digits));
+    put_raw(out, weir_slice_of(digits));
 }
 
 void weir_json_put_bool(struct weir_buf *out, bool b)

@@ -61,7 +61,7 @@ bool grow_begin(struct weir_message *m, struct text *t, struct weir_json *object
     struct weir_slice text = has_text ? weir_json_text(old) : SLICE("");
     keep_half(&t->half, &text);
     struct weir_json *string = weir_json_new_string(m->doc, text);
-    enum weir_status st = weir_json_set(m->doc, object, slice_of_str(key), string);
+    enum weir_status st = weir_json_set(m->doc, object, weir_slice_of(key), string);
     message_fail(m, st);
     t->string = st == WEIR_OK ? string : NULL;
     return st == WEIR_OK;

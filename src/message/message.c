@@ -23,7 +23,7 @@ enum {
 static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
                                                  const char *key, struct weir_json *value)
 {
-    return weir_json_set(m->side, object, slice_of_str(key), value);
+    return weir_json_set(m->side, object, weir_slice_of(key), value);
 }
 
 /* A beginning of the text that ends between two characters. */
@@ -46,7 +46,7 @@ static struct weir_json *new_error(struct weir_message *m, enum weir_status code
                                    const struct weir_json *type, struct weir_slice text)
 {
     struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
-    struct weir_slice name = slice_of_str(weir_status_name(code));
+    struct weir_slice name = weir_slice_of(weir_status_name(code));
     text = cut_text(text, ERROR_TEXT_BYTES);
     bool is_made = set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
                    set_side(m, error, "type", short_copy(m, type)) == WEIR_OK &&
@@ -72,7 +72,7 @@ static bool make_parts(struct weir_message *m, const struct weir_message_limits 
     if (!m->sse || !m->doc || !m->side || !m->scratch) return false;
     m->event_reader = weir_json_reader_new(m->scratch, limits->max_depth);
     m->notes = weir_json_new(m->side, WEIR_JSON_ARRAY);
-    m->spare_error = new_error(m, WEIR_NOMEM, NULL, slice_of_str(weir_status_text(WEIR_NOMEM)));
+    m->spare_error = new_error(m, WEIR_NOMEM, NULL, weir_slice_of(weir_status_text(WEIR_NOMEM)));
     weir_buf_init(&m->joined, max_bytes);
     return m->event_reader && m->notes && m->spare_error;
 }
@@ -185,7 +185,7 @@ void message_sender_failed(struct weir_message *m, enum weir_status code,
     if (m->outcome != WEIR_OUTCOME_OPEN) return;
     if (weir_json_type_of(error) == WEIR_JSON_STRING) said = error;
     if (is_text(said)) text = weir_json_text(said);
-    if (text.len == 0) text = slice_of_str(weir_status_text(code));
+    if (text.len == 0) text = weir_slice_of(weir_status_text(code));
     set_error(m, code, weir_json_get_str(error, "type"), text, raw);
     message_finish(m, WEIR_OUTCOME_ERROR);
 }
@@ -207,7 +207,7 @@ void message_fail(struct weir_message *m, enum weir_status st)
 {
     if (st == WEIR_OK || m->outcome != WEIR_OUTCOME_OPEN) return;
     m->failure = st;
-    set_error(m, st, NULL, slice_of_str(weir_status_text(st)), NULL);
+    set_error(m, st, NULL, weir_slice_of(weir_status_text(st)), NULL);
     message_finish(m, WEIR_OUTCOME_ERROR);
 }
 
@@ -222,8 +222,8 @@ static struct weir_json *add_note(struct weir_message *m, const char *code, cons
         text = "there were more notes than are kept";
     }
     bool is_made =
-        set_side(m, note, "code", weir_json_new_string(m->side, slice_of_str(code))) == WEIR_OK &&
-        set_side(m, note, "text", weir_json_new_string(m->side, slice_of_str(text))) == WEIR_OK &&
+        set_side(m, note, "code", weir_json_new_string(m->side, weir_slice_of(code))) == WEIR_OK &&
+        set_side(m, note, "text", weir_json_new_string(m->side, weir_slice_of(text))) == WEIR_OK &&
         weir_json_push(m->side, m->notes, note) == WEIR_OK;
     return is_made && n < MAX_NOTES ? note : NULL;
 }

@@ -28,7 +28,7 @@ static size_t number_of(const struct weir_message *m, const struct openai_choice
 
 static bool key_is(const struct weir_json *member, const char *key)
 {
-    return slice_eq(weir_json_key(member), slice_of_str(key));
+    return weir_slice_is(weir_json_key(member), key);
 }
 
 /* Some servers begin with "" and 0 where they do not know yet. */
@@ -85,7 +85,7 @@ static void join_member(struct weir_message *m, struct weir_json *object,
 bool openai_put(struct weir_message *m, struct weir_json *object, const char *key,
                 struct weir_json *value)
 {
-    enum weir_status st = weir_json_set(m->doc, object, slice_of_str(key), value);
+    enum weir_status st = weir_json_set(m->doc, object, weir_slice_of(key), value);
     message_fail(m, st);
     return st == WEIR_OK;
 }
@@ -93,7 +93,7 @@ bool openai_put(struct weir_message *m, struct weir_json *object, const char *ke
 bool openai_put_text(struct weir_message *m, struct weir_json *object, const char *key,
                      const char *text)
 {
-    return openai_put(m, object, key, weir_json_new_string(m->doc, slice_of_str(text)));
+    return openai_put(m, object, key, weir_json_new_string(m->doc, weir_slice_of(text)));
 }
 
 static bool make_value(struct weir_message *m)

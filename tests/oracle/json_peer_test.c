@@ -39,7 +39,8 @@ TEST(both_agree_on_chosen_texts)
                                        "9223372036854775807",
                                        "9223372036854775808",
                                        "\xef\xbb\xbf[]"};
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) expect_agreement(slice_of_str(rows[i]));
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        expect_agreement(weir_slice_of(rows[i]));
 }
 
 static void add_value(struct text *out, unsigned depth)

@@ -159,10 +159,10 @@ TEST(names_that_mean_secrets_are_known)
         "",       "name",   "keys", "monkey",    "input_tokens", "tokens",   "keyboard",
         "author", "status", "url",  "key_count", "compass",      "tokenizer"};
     for (size_t i = 0; i < sizeof secret / sizeof *secret; i++)
-        if (!mask_is_secret_name(slice_of_str(secret[i])))
+        if (!mask_is_secret_name(weir_slice_of(secret[i])))
             t_fail(__FILE__, __LINE__, "%s would be shown", secret[i]);
     for (size_t i = 0; i < sizeof open / sizeof *open; i++)
-        if (mask_is_secret_name(slice_of_str(open[i])))
+        if (mask_is_secret_name(weir_slice_of(open[i])))
             t_fail(__FILE__, __LINE__, "%s would be masked", open[i]);
 }
 

@@ -15,7 +15,7 @@ static void expect_text(struct ulid id, const char *want)
 {
     char text[ULID_TEXT_LEN + 1];
     ulid_format(text, id);
-    T_EQ_STR(slice_of_str(text), want);
+    T_EQ_STR(weir_slice_of(text), want);
 }
 
 TEST(time_part_is_the_wall_clock)
@@ -120,7 +120,7 @@ TEST(text_reads_back_and_sorts_as_the_id)
         for (size_t k = 0; k < sizeof id.bytes; k++)
             id.bytes[k] = t_random() % 3 ? (unsigned char)t_random() : last.bytes[k];
         ulid_format(text, id);
-        T_EQ(ulid_parse(slice_of_str(text), &back), WEIR_OK);
+        T_EQ(ulid_parse(weir_slice_of(text), &back), WEIR_OK);
         T_EQ(ulid_compare(id, back), 0);
         T_EQ(ulid_compare(id, last) < 0, strcmp(text, last_text) < 0);
         last = id;

@@ -19,7 +19,7 @@ static void expect_value(const struct weir_json *v, const char *want)
 
 static struct weir_json *string(struct weir_json_doc *doc, const char *s)
 {
-    return weir_json_new_string(doc, slice_of_str(s));
+    return weir_json_new_string(doc, weir_slice_of(s));
 }
 
 TEST(new_values_are_empty_and_of_their_type)
@@ -60,7 +60,7 @@ TEST(keys_are_copied)
     struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
     char key[] = "key";
     char text[] = "text";
-    T_EQ(weir_json_set(doc, o, slice_of_str(key), string(doc, text)), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, weir_slice_of(key), string(doc, text)), WEIR_OK);
     memset(key, '?', 3);
     memset(text, '?', 4);
     expect_value(o, "{\"key\":\"text\"}");
@@ -143,7 +143,7 @@ TEST(parsed_objects_take_new_members)
             for (size_t k = 0; k < sizes[i]; k++) {
                 char key[32];
                 snprintf(key, sizeof key, "key%zu", k);
-                T_EQ(weir_json_set(doc, o, slice_of_str(key), string(doc, round ? "new" : "old")),
+                T_EQ(weir_json_set(doc, o, weir_slice_of(key), string(doc, round ? "new" : "old")),
                      WEIR_OK);
             }
         struct weir_json *copy = weir_json_copy(doc, o);
@@ -274,9 +274,9 @@ TEST(update_makes_a_member_equal)
     for (size_t i = 0; i < N * N; i++) {
         const struct weir_json *v;
         struct text want = {0};
-        T_EQ(weir_json_parse(doc, slice_of_str(values[i % N]), &v, NULL), WEIR_OK);
+        T_EQ(weir_json_parse(doc, weir_slice_of(values[i % N]), &v, NULL), WEIR_OK);
         T_EQ(weir_json_update(doc, o, SLICE("x"), v), WEIR_OK);
-        T_EQ(weir_json_parse(doc, slice_of_str(values[i / N]), &v, NULL), WEIR_OK);
+        T_EQ(weir_json_parse(doc, weir_slice_of(values[i / N]), &v, NULL), WEIR_OK);
         T_EQ(weir_json_update(doc, o, SLICE("x"), v), WEIR_OK);
         T_OK(weir_json_equal(weir_json_get_str(o, "x"), v));
         T_OK(weir_json_get_str(o, "x") != v);
@@ -364,7 +364,7 @@ static enum weir_status build(void)
         snprintf(key, sizeof key, "key %d", i);
         struct weir_json *s = string(doc, "a text");
         st = s ? weir_json_append(doc, s, SLICE(" that grows")) : WEIR_NOMEM;
-        if (st == WEIR_OK) st = weir_json_set(doc, o, slice_of_str(key), s);
+        if (st == WEIR_OK) st = weir_json_set(doc, o, weir_slice_of(key), s);
     }
     for (int i = 0; st == WEIR_OK && i < 8; i++) {
         struct weir_json *copy = weir_json_copy(doc, o);

@@ -20,7 +20,7 @@ static const struct weir_json *parse(const char *text)
     const struct weir_json *v = NULL;
     if (!doc) doc = weir_json_doc_new(0);
     weir_json_doc_reset(doc);
-    T_EQ(weir_json_parse(doc, slice_of_str(text), &v, NULL), WEIR_OK);
+    T_EQ(weir_json_parse(doc, weir_slice_of(text), &v, NULL), WEIR_OK);
     return v;
 }
 

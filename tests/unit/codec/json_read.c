@@ -256,7 +256,7 @@ static void expect_shown(const struct shown *rows, size_t n_rows, bool is_cut)
         struct text got = {0}, slow = {0};
         struct weir_json_doc *doc = weir_json_doc_new(0);
         struct weir_json_reader *r = weir_json_reader_new(doc, 0);
-        struct weir_slice text = slice_of_str(rows[i].text);
+        struct weir_slice text = weir_slice_of(rows[i].text);
         T_EQ(weir_json_reader_feed(r, text.ptr, text.len), WEIR_OK);
         if (is_cut) weir_json_reader_cut(r);
         add_canonical(&got, weir_json_reader_value(r));

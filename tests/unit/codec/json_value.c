@@ -40,7 +40,7 @@ TEST(every_type_is_told)
                 {"{\"a\":1}", WEIR_JSON_OBJECT}};
     struct weir_json_doc *doc = weir_json_doc_new(0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        const struct weir_json *v = parse(doc, slice_of_str(rows[i].text));
+        const struct weir_json *v = parse(doc, weir_slice_of(rows[i].text));
         bool has_text = rows[i].type == WEIR_JSON_NUMBER || rows[i].type == WEIR_JSON_STRING;
         bool has_members = rows[i].type == WEIR_JSON_ARRAY || rows[i].type == WEIR_JSON_OBJECT;
         T_EQ(weir_json_type_of(v), rows[i].type);
@@ -253,8 +253,8 @@ TEST(values_are_equal_exactly_when_they_are_written_alike)
     struct weir_json_doc *doc = weir_json_doc_new(0);
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
         for (size_t j = 0; j < sizeof rows / sizeof *rows; j++) {
-            const struct weir_json *a = parse(doc, slice_of_str(rows[i]));
-            const struct weir_json *b = parse(doc, slice_of_str(rows[j]));
+            const struct weir_json *a = parse(doc, weir_slice_of(rows[i]));
+            const struct weir_json *b = parse(doc, weir_slice_of(rows[j]));
             if (weir_json_equal(a, b) != (i == j))
                 t_fail(__FILE__, __LINE__, "%s against %s", rows[i], rows[j]);
         }

@@ -235,7 +235,7 @@ TEST(compact_texts_are_written_as_they_were_read)
         const struct weir_json *v;
         struct text got = {0}, again = {0};
         const char *want = texts[i];
-        T_EQ(weir_json_parse(doc, slice_of_str(want), &v, NULL), WEIR_OK);
+        T_EQ(weir_json_parse(doc, weir_slice_of(want), &v, NULL), WEIR_OK);
         transcript_value(&got, v);
         /* D83D DC00 in the seventh text is a pair and comes out as one character. */
         if (i == 6) want = "\"\\ud83d\xf0\x9f\x90\x80 \\udfff\"";
