@@ -157,16 +157,16 @@ struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_js
 static WEIR_MUST_CHECK enum weir_status replace_text(struct weir_json_doc *doc,
                                                      struct weir_json *node, struct weir_slice text)
 {
-    struct arena_text fresh = {0};
     if (text.len > node->text.cap) {
-        /* Twice the size, so that a growing number moves but a few times. */
-        enum weir_status st = arena_text_reserve(&doc->arena, &fresh, 2 * text.len);
+        /* Twice the size, so that a growing text moves but a few times. */
+        size_t room = text.len > UINT32_MAX / 2 ? text.len : 2 * text.len;
+        struct arena_text fresh = {0};
+        enum weir_status st = arena_text_reserve(&doc->arena, &fresh, room);
         if (st != WEIR_OK) return st;
         node->text = fresh;
     }
-    if (text.len > 0) memcpy(node->text.ptr, text.ptr, text.len);
-    node->text.len = (uint32_t)text.len;
-    return WEIR_OK;
+    node->text.len = 0;
+    return append_bytes(doc, node, text);
 }
 
 /* Gives a value the texts of another of the same shape. */

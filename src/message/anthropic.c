@@ -169,24 +169,12 @@ static void signature_delta(struct weir_message *m, struct anthropic_block *b,
         m->on.on_signature(m->user, number_of(m, b), weir_json_text(signature));
 }
 
-/* The block's list of citations, with those its start brought. */
-static bool make_citations(struct weir_message *m, struct anthropic_block *b)
-{
-    struct weir_json *list = weir_json_member(b->node, SLICE("citations"));
-    if (weir_json_type_of(list) != WEIR_JSON_ARRAY) {
-        list = weir_json_new(m->doc, WEIR_JSON_ARRAY);
-        enum weir_status st = weir_json_set(m->doc, b->node, SLICE("citations"), list);
-        message_fail(m, st);
-        if (st != WEIR_OK) return false;
-    }
-    b->citations = list;
-    return true;
-}
-
 static void citations_delta(struct weir_message *m, struct anthropic_block *b,
                             const struct weir_json *citation)
 {
-    if (!b->citations && !make_citations(m, b)) return;
+    /* With those that the block's start brought. */
+    if (!b->citations) b->citations = grow_container(m, b->node, "citations", WEIR_JSON_ARRAY);
+    if (!b->citations) return;
     struct weir_json *kept = weir_json_copy(m->doc, citation);
     message_fail(m, weir_json_push(m->doc, b->citations, kept));
     if (m->on.on_citation && message_is_open(m)) m->on.on_citation(m->user, number_of(m, b), kept);

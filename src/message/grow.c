@@ -146,23 +146,22 @@ void grow_keep(struct weir_message *m, struct weir_json *object, const struct we
     if (!is_null || !weir_json_get(object, key)) grow_set(m, object, key, value);
 }
 
-static bool make_usage(struct weir_message *m)
+struct weir_json *grow_container(struct weir_message *m, struct weir_json *object, const char *key,
+                                 enum weir_json_type type)
 {
-    struct weir_json *usage = weir_json_member(m->value, SLICE("usage"));
-    if (weir_json_type_of(usage) != WEIR_JSON_OBJECT) {
-        usage = weir_json_new(m->doc, WEIR_JSON_OBJECT);
-        enum weir_status st = weir_json_set(m->doc, m->value, SLICE("usage"), usage);
-        message_fail(m, st);
-        if (st != WEIR_OK) return false;
-    }
-    m->usage = usage;
-    return true;
+    struct weir_json *found = weir_json_member(object, weir_slice_of(key));
+    if (found && weir_json_type_of(found) == type) return found;
+    struct weir_json *made = weir_json_new(m->doc, type);
+    enum weir_status st = weir_json_set(m->doc, object, weir_slice_of(key), made);
+    message_fail(m, st);
+    return st == WEIR_OK ? made : NULL;
 }
 
 void grow_usage(struct weir_message *m, const struct weir_json *usage)
 {
     if (weir_json_type_of(usage) != WEIR_JSON_OBJECT || !message_is_open(m)) return;
-    if (!m->usage && !make_usage(m)) return;
+    if (!m->usage) m->usage = grow_container(m, m->value, "usage", WEIR_JSON_OBJECT);
+    if (!m->usage) return;
     const struct weir_json *member = weir_json_first(usage);
     for (; member; member = weir_json_next(member))
         if (weir_json_type_of(member) != WEIR_JSON_NULL)

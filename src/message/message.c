@@ -233,13 +233,13 @@ void message_note(struct weir_message *m, const char *code, const char *text)
     (void)add_note(m, code, text);
 }
 
-void message_note_at(struct weir_message *m, const char *code, const char *text, size_t block,
+void message_note_at(struct weir_message *m, const char *code, const char *text, size_t number,
                      size_t offset)
 {
     struct weir_json *note = add_note(m, code, text);
     if (!note) return;
     /* Without memory for the place, the note stands without it. */
-    if (set_side(m, note, "block", weir_json_new_int(m->side, (int64_t)block)) == WEIR_OK)
+    if (set_side(m, note, "block", weir_json_new_int(m->side, (int64_t)number)) == WEIR_OK)
         (void)!set_side(m, note, "offset", weir_json_new_int(m->side, (int64_t)offset));
 }
 

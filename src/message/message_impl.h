@@ -166,6 +166,10 @@ void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slic
 /* Makes a member equal to value, unless value is null and the member is there. */
 void grow_keep(struct weir_message *m, struct weir_json *object, const struct weir_json *value);
 
+/* A member that is an array or object and can grow, made if need be; NULL after a failure. */
+struct weir_json *grow_container(struct weir_message *m, struct weir_json *object, const char *key,
+                                 enum weir_json_type type);
+
 /* Usage is cumulative: each member that is not null replaces what was there. */
 void grow_usage(struct weir_message *m, const struct weir_json *usage);
 

@@ -115,14 +115,11 @@ static bool is_new_call(const struct openai_call *known, const struct piece *p)
 static bool make_node(struct weir_message *m, struct openai_choice *c, struct weir_json *node,
                       struct weir_json *function)
 {
-    if (!c->tool_calls) {
-        struct weir_json *list = weir_json_new(m->doc, WEIR_JSON_ARRAY);
-        if (!openai_put(m, c->message, "tool_calls", list)) return false;
-        c->tool_calls = list;
-    }
-    bool is_made = openai_put(m, node, "id", weir_json_new(m->doc, WEIR_JSON_NULL)) &&
-                   openai_put_text(m, node, "type", "function") &&
-                   openai_put(m, node, "function", function);
+    if (!c->tool_calls)
+        c->tool_calls = grow_container(m, c->message, "tool_calls", WEIR_JSON_ARRAY);
+    bool is_made =
+        c->tool_calls && openai_put(m, node, "id", weir_json_new(m->doc, WEIR_JSON_NULL)) &&
+        openai_put_text(m, node, "type", "function") && openai_put(m, node, "function", function);
     if (!is_made) return false;
     enum weir_status st = weir_json_push(m->doc, c->tool_calls, node);
     message_fail(m, st);
