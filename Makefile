@@ -13,10 +13,11 @@
 #   make lint       layers, limits, formatting, headers, man pages
 #   make tidy       clang-tidy over src/ and app/
 #   make format     clang-format over all our C files
-#   make install    into PREFIX=/usr/local (DESTDIR is honoured)
+#   make install    what make has built, into PREFIX=/usr/local (DESTDIR is honoured)
 #   make clean      removes all build folders
 #
-# Others: make weir (build/weir only), make werror-gcc, make werror-clang (compile with -Werror, as ./check does).
+# Others: make weir (build/weir only); make werror-gcc, make werror-clang (compile
+# with -Werror, as ./check does).
 # MESON_ARGS="-Doptimization=2" adds options when a folder is made first.
 
 PREFIX ?= /usr/local
@@ -30,18 +31,22 @@ C_FILES = $(shell find include src app tests examples bench -name '*.[ch]' | sor
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
 test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
-.PHONY: all weir test asan tsan fuzz coverage bench tidy format install clean \
+.PHONY: all weir build-folder test asan tsan fuzz coverage bench tidy format install clean \
         lint lint-layers lint-rules lint-format lint-man \
         build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
 .DEFAULT_GOAL := all
 
-all:
-	@$(call configure,build,--prefix=$(PREFIX))
+all: build-folder
 	@$(NINJA) -C build
 
-# What ./run needs, without the tests.
-weir:
+# build/prefix says what for; another PREFIX configures the folder anew.
+build-folder:
 	@$(call configure,build,--prefix=$(PREFIX))
+	@test "$$(cat build/prefix 2>/dev/null)" = "$(PREFIX)" || { \
+	  meson configure build -Dprefix=$(PREFIX) && echo "$(PREFIX)" >build/prefix; }
+
+# What ./run needs, without the tests.
+weir: build-folder
 	@$(NINJA) -C build weir examples/chat_print
 
 test: all
@@ -73,10 +78,10 @@ werror-clang:
 	@$(NINJA) -C build-clang
 
 asan: build-asan
-	@$(call test_in,$<) --wrapper tools/no-aslr
+	@$(call test_in,$<) --wrapper $(CURDIR)/tools/no-aslr
 
 tsan: build-tsan
-	@$(call test_in,$<) --wrapper tools/no-aslr
+	@$(call test_in,$<) --wrapper $(CURDIR)/tools/no-aslr
 
 fuzz: build-fuzz
 	@tools/fuzz --seconds $(SECONDS_EACH)
@@ -104,17 +109,19 @@ lint-format:
 lint-man:
 	@mandoc -Tlint -Wwarning man/*.[1-8]
 
-tidy:
-	@$(call configure,build,--prefix=$(PREFIX))
+tidy: build-folder
 	@printf '%s\n' $(filter src/%.c app/%.c,$(C_FILES)) | \
 	  xargs -n 1 -P $$(nproc) clang-tidy --quiet -p build
 
 format:
 	@clang-format -i $(C_FILES)
 
-install: all
-	@meson configure build -Dprefix=$(PREFIX)
-	@$(NINJA) -C build
+# As root often enough, so it writes nothing that the next make needs.
+install:
+	@test -x build/weir || { echo "make install: run make first"; exit 1; }
+	@test "$$(cat build/prefix)" = "$(PREFIX)" || { \
+	  echo "make install: build/ is for $$(cat build/prefix); run make PREFIX=$(PREFIX) first"; \
+	  exit 1; }
 	@meson install -C build --no-rebuild
 
 clean:

@@ -28,7 +28,7 @@ struct options {
 /* Takes one piece; false when it wants no more. */
 typedef bool (*piece_fn)(void *user, const char *bytes, size_t len);
 
-/* Bytes that were read, and how far they were fed. */
+/* Bytes that were read and not fed yet. */
 struct input {
     char *bytes;
     size_t len;
@@ -63,7 +63,7 @@ static bool feed_pieces(const struct options *o, struct input *in, bool is_end, 
         goes_on = take(user, in->bytes + at, n);
         at += n;
     }
-    memmove(in->bytes, in->bytes + at, in->len - at);
+    if (at > 0) memmove(in->bytes, in->bytes + at, in->len - at);
     in->len -= at;
     return goes_on;
 }
@@ -171,6 +171,17 @@ struct json_run {
     enum weir_status status;
 };
 
+/* One sentence; for a wrong byte with what could have stood in its place. */
+static void put_json_error(struct weir_buf *line, const struct json_run *run)
+{
+    char text[160];
+    const char *expected = weir_json_reader_expected(run->reader);
+    if (run->status == WEIR_JSON_SYNTAX || run->status == WEIR_JSON_TRUNCATED)
+        snprintf(text, sizeof text, "%s: expected %s", weir_status_text(run->status), expected);
+    else snprintf(text, sizeof text, "%s", weir_status_text(run->status));
+    weir_json_put_str(line, text);
+}
+
 static void print_json(struct json_run *run)
 {
     struct weir_buf *line = &run->line;
@@ -187,7 +198,7 @@ static void print_json(struct json_run *run)
         weir_json_put_key(line, "error");
         weir_json_put_str(line, weir_status_name(run->status));
         weir_json_put_key(line, "message");
-        weir_json_put_str(line, weir_status_text(run->status));
+        put_json_error(line, run);
     }
     weir_json_put_end_object(line);
     output_line(line);
@@ -293,7 +304,8 @@ static const char help[] =
     "\n"
     "  --partial  the text may be cut off: show the value of what is there\n"
     "  --each     with json: a line after each piece of input, as --partial\n"
-    "  --chunk N  feed the reader N bytes at a time, to test it; the result is the same\n"
+    "  --chunk N  feed the reader N bytes at a time, to test it; the result is the same,\n"
+    "             but for the lines of --each\n"
     "\n"
     "Examples:\n"
     "  curl -sN https://example.com/events | weir decode sse\n"
@@ -328,9 +340,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         if (c == 'p') o->is_partial = true;
         if (c == 'e') o->has_each = true;
         if (c == ':') return usage_error(&decode_command, "%s needs a number", argv[optind - 1]);
-        if (c == '?' && optopt > 0)
-            return usage_error(&decode_command, "unknown option -%c", optopt);
-        if (c == '?') return usage_error(&decode_command, "unknown option %s", argv[optind - 1]);
+        if (c == '?' && strncmp(argv[optind - 1], "--", 2) == 0)
+            return usage_error(&decode_command, "there is no option %s", argv[optind - 1]);
+        if (c == '?') return usage_error(&decode_command, "there is no option -%c", optopt);
     }
     return EXIT_DONE;
 }
@@ -340,8 +352,10 @@ static int run(int argc, char **argv)
     struct options o = {0};
     int exit_status = parse_options(argc, argv, &o);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (argc - optind != 1)
+    if (argc == optind)
         return usage_error(&decode_command, "say what to decode: sse, json, anthropic or openai");
+    if (argc - optind > 1)
+        return usage_error(&decode_command, "one word too many: \"%s\"", argv[optind + 1]);
     const char *what = argv[optind];
     if ((o.is_partial || o.has_each) && strcmp(what, "json") != 0)
         return usage_error(&decode_command, "--partial and --each go with json only");

@@ -33,6 +33,6 @@ bool output_flush(void)
 bool output_finish(void)
 {
     if (output_flush()) return true;
-    fprintf(stderr, "weir: cannot write the output: %s\n", strerror(first_error));
+    fprintf(stderr, "weir: the output is not whole: %s\n", strerror(first_error));
     return false;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Prints the text of an Anthropic Messages stream on standard input as it arrives.
- * Exit status: 0 the message is whole, 1 the sender or a limit ended it, 2 it broke off.
+ * Exit status: 0 the message is whole, 1 the sender or a limit ended it, 3 it broke off.
  *
  *     chat_print < examples/hello.sse
  */
@@ -32,7 +32,8 @@ int main(void)
     putchar('\n');
     const struct weir_json *error = weir_message_error(message);
     struct weir_slice why = weir_json_text(weir_json_get_str(error, "message"));
+    if (outcome == WEIR_OUTCOME_INCOMPLETE) why = weir_slice_of(weir_status_text(WEIR_STREAM_CUT));
     if (why.len > 0) fprintf(stderr, "chat_print: %.*s\n", (int)why.len, why.ptr);
     weir_message_free(message);
-    return outcome == WEIR_OUTCOME_MESSAGE ? 0 : outcome == WEIR_OUTCOME_ERROR ? 1 : 2;
+    return outcome == WEIR_OUTCOME_MESSAGE ? 0 : outcome == WEIR_OUTCOME_ERROR ? 1 : 3;
 }

@@ -151,6 +151,10 @@ int main(int argc, char **argv)
         else n_passed++;
     }
     if (strcmp(filter, "--list") == 0) return 0;
+    if (n_passed + n_failed + n_skipped == 0) {
+        fprintf(stderr, "no case has \"%s\" in its name\n", filter);
+        n_failed++;
+    }
     printf("%u passed, %u failed", n_passed, n_failed);
     if (n_skipped > 0) printf(", %u skipped", n_skipped);
     putchar('\n');

@@ -103,6 +103,9 @@ WEIR_API struct weir_json *weir_json_reader_root(struct weir_json_reader *r);
 /* Bytes accepted so far; after an error the index of the offending byte. */
 WEIR_API size_t weir_json_reader_offset(const struct weir_json_reader *r);
 
+/* What the reader waits for, or missed when it failed: "a value", "a key or }". */
+WEIR_API const char *weir_json_reader_expected(const struct weir_json_reader *r);
+
 /* ---- reading values; all accept NULL and say "nothing" ---- */
 
 WEIR_API enum weir_json_type weir_json_type_of(const struct weir_json *v); /* NULL: ..._NULL */
@@ -141,10 +144,14 @@ WEIR_API bool weir_json_equal(const struct weir_json *a, const struct weir_json 
 
 /* ---- building values ---- */
 
-/* New values belong to doc and to no parent yet. NULL: ceiling or no memory. */
+/*
+ * New values belong to doc and to no parent yet; a number is 0, all others are
+ * empty. A double that is not finite gives null. NULL: ceiling or no memory.
+ */
 WEIR_API struct weir_json *weir_json_new(struct weir_json_doc *doc, enum weir_json_type type);
 WEIR_API struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_slice text);
 WEIR_API struct weir_json *weir_json_new_int(struct weir_json_doc *doc, int64_t n);
+WEIR_API struct weir_json *weir_json_new_double(struct weir_json_doc *doc, double x);
 
 /* A deep copy from any document. */
 WEIR_API struct weir_json *weir_json_copy(struct weir_json_doc *doc, const struct weir_json *v);
@@ -164,7 +171,7 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_push(struct weir_json_doc *d
                                                          struct weir_json *array,
                                                          struct weir_json *value);
 
-/* As push, but before the member that now has this position. */
+/* As push, but before the member that now has this position; beyond the end it appends. */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json_doc *doc,
                                                            struct weir_json *array, size_t position,
                                                            struct weir_json *value);
@@ -172,7 +179,8 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_insert(struct weir_json_doc 
 /*
  * Makes a member equal to value, by copy. Where the old value has the same shape,
  * its numbers and strings are changed where they stand, so that counters can be
- * updated for ever in bounded memory; slices taken from them see the change.
+ * updated for ever in bounded memory; slices taken from them see the change. When
+ * another shape does not fit in the memory left, the old value stays.
  */
 WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_update(struct weir_json_doc *doc,
                                                            struct weir_json *object,
@@ -188,7 +196,7 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_json_append(struct weir_json_doc 
                                                            struct weir_json *string,
                                                            struct weir_slice more);
 
-/* ---- writing text ---- */
+/* ---- writing text: put what the grammar asks for, in its order; nothing checks it ---- */
 
 WEIR_API void weir_json_put_begin_object(struct weir_buf *out);
 WEIR_API void weir_json_put_end_object(struct weir_buf *out);

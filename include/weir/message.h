@@ -51,7 +51,8 @@ enum weir_input_state {
  * Any callback may be NULL. `block` counts Anthropic content blocks in the order in
  * which they begin; for OpenAI it counts choices for text and thinking, tool calls
  * for the rest. It never changes, and is below max_blocks. Deltas are whole
- * characters, also where the sender cut one in two.
+ * characters, also where the sender cut one in two; they may be empty. The value of
+ * an input is NULL while there is nothing to show.
  */
 struct weir_message_handlers {
     void (*on_text)(void *user, size_t block, struct weir_slice delta, struct weir_slice all);
@@ -60,6 +61,7 @@ struct weir_message_handlers {
                           const struct weir_json *value);
     void (*on_signature)(void *user, size_t block, struct weir_slice signature);
     void (*on_citation)(void *user, size_t block, const struct weir_json *citation);
+    /* The sender has ended a block: by its stop, its message's, or its choice's finish. */
     void (*on_content_block)(void *user, size_t block, const struct weir_json *content);
     void (*on_message)(void *user, const struct weir_json *message);
     void (*on_error)(void *user, const struct weir_json *error);
@@ -74,7 +76,7 @@ struct weir_message_limits {
     unsigned max_depth;       /* 512: nesting of any JSON in the stream */
 };
 
-/* handlers and limits may be NULL. NULL when there is no memory. */
+/* handlers and limits may be NULL. NULL when there is no memory, or no such dialect. */
 WEIR_API struct weir_message *weir_message_new(enum weir_dialect dialect,
                                                const struct weir_message_handlers *handlers,
                                                void *user,
@@ -110,8 +112,19 @@ WEIR_API const struct weir_json *weir_message_value(const struct weir_message *m
  */
 WEIR_API const struct weir_json *weir_message_error(const struct weir_message *m);
 
-/* An array, perhaps empty, of {"code","text","block"?,"offset"?}: oddities met, 64 at most. */
+/*
+ * An array, perhaps empty, of oddities met, 64 and one that says there were more:
+ * {"code","text","name"?: what it is about,"count"?: how often,"block"?,"id"?: of a tool,"offset"?:
+ * in its input}.
+ */
 WEIR_API const struct weir_json *weir_message_notes(const struct weir_message *m);
+
+/*
+ * What the numbers that callbacks and notes give stand for: a content block or an
+ * OpenAI tool call; for OpenAI's text and thinking, a choice. NULL beyond the last.
+ */
+WEIR_API const struct weir_json *weir_message_block(const struct weir_message *m, size_t block);
+WEIR_API const struct weir_json *weir_message_choice(const struct weir_message *m, size_t choice);
 
 /* The state of a tool's input; *offset (may be NULL) is where it broke off. */
 WEIR_API enum weir_input_state weir_message_input_state(const struct weir_message *m, size_t block,

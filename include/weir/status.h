@@ -12,7 +12,7 @@
 
 WEIR_BEGIN
 
-/* X(symbol, name, sentence, http, retryable) */
+/* X(symbol, name, sentence, http, retryable); new rows go at the end, for numbers stay. */
 #define WEIR_STATUS_TABLE(X)                                                                       \
     X(OK, "ok", "done", 200, false)                                                                \
     X(NOMEM, "no_memory", "memory could not be had", 503, true)                                    \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The version: of the headers at compile time, of the library at run time.
- * Within one major version, names keep their meaning and structs only grow at
- * their end, so always initialise them by name or with zeros.
+ * Before 1.0 a new minor version may ask for programs to be compiled again.
+ * Structs may get more members: initialise them by name, or with zeros.
  */
 #pragma once
 

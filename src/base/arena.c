@@ -120,6 +120,7 @@ static bool grow_in_place(struct arena *a, struct arena_text *t, size_t extra)
 
 enum weir_status arena_text_grow(struct arena *a, struct arena_text *t, size_t extra)
 {
+    enum weir_status before = a->status; /* an earlier failure may not have been asked for yet */
     if (extra > UINT32_MAX - t->len) return a->status = WEIR_LIMIT;
     if (grow_in_place(a, t, extra)) return WEIR_OK;
     size_t needed = t->len + extra;
@@ -131,7 +132,7 @@ enum weir_status arena_text_grow(struct arena *a, struct arena_text *t, size_t e
     if (t->len > 0) memcpy(moved, t->ptr, t->len);
     t->ptr = moved;
     t->cap = (uint32_t)cap;
-    a->status = WEIR_OK;
+    a->status = before;
     return WEIR_OK;
 }
 

@@ -33,13 +33,25 @@ struct weir_json *weir_json_new_string(struct weir_json_doc *doc, struct weir_sl
     return node;
 }
 
+static struct weir_json *new_number(struct weir_json_doc *doc, struct weir_slice digits)
+{
+    struct weir_json *node = weir_json_new_string(doc, digits);
+    if (node) node->type = WEIR_JSON_NUMBER;
+    return node;
+}
+
+struct weir_json *weir_json_new_double(struct weir_json_doc *doc, double x)
+{
+    char digits[JSON_DOUBLE_BYTES];
+    size_t len = json_write_double(digits, x);
+    return len > 0 ? new_number(doc, slice_of(digits, len)) : weir_json_new(doc, WEIR_JSON_NULL);
+}
+
 struct weir_json *weir_json_new_int(struct weir_json_doc *doc, int64_t n)
 {
     char digits[24];
     int len = snprintf(digits, sizeof digits, "%" PRId64, n);
-    struct weir_json *node = weir_json_new_string(doc, slice_of(digits, (size_t)len));
-    if (node) node->type = WEIR_JSON_NUMBER;
-    return node;
+    return new_number(doc, slice_of(digits, (size_t)len));
 }
 
 /* ---- members ---- */
@@ -53,7 +65,8 @@ static enum weir_status missing(const struct weir_json_doc *doc)
 /* Whether value may be put under container: it is free, and container is not inside it. */
 static bool may_hold(const struct weir_json *container, const struct weir_json *value)
 {
-    if (value->parent) return false;
+    if (value->parent || value == container) return false;
+    if (!weir_json_first(value)) return true;
     while (container && container != value) container = container->parent;
     return !container;
 }
@@ -186,6 +199,18 @@ static WEIR_MUST_CHECK enum weir_status replace_texts(struct weir_json_doc *doc,
     return WEIR_OK;
 }
 
+/* Makes old what fresh is, in old's place; fresh is not to be used any more. */
+static void move_into(struct weir_json *old, struct weir_json *fresh)
+{
+    fresh->next = old->next;
+    fresh->parent = old->parent;
+    fresh->key = old->key;
+    fresh->key_len = old->key_len;
+    *old = *fresh;
+    if (!weir_json_first(old)) return;
+    for (struct weir_json *x = old->first; x; x = x->next) x->parent = old;
+}
+
 enum weir_status weir_json_update(struct weir_json_doc *doc, struct weir_json *object,
                                   struct weir_slice key, const struct weir_json *value)
 {
@@ -194,8 +219,10 @@ enum weir_status weir_json_update(struct weir_json_doc *doc, struct weir_json *o
     struct weir_json *old = json_find_member(object, key);
     if (!old) return weir_json_set(doc, object, key, weir_json_copy(doc, value));
     if (value && json_same_shape(old, value)) return replace_texts(doc, old, value);
-    json_node_clear(old, weir_json_type_of(value));
-    return copy_into(doc, old, value);
+    struct weir_json *fresh = weir_json_copy(doc, value);
+    if (!fresh) return missing(doc);
+    move_into(old, fresh);
+    return WEIR_OK;
 }
 
 enum weir_status weir_json_insert(struct weir_json_doc *doc, struct weir_json *array,

@@ -107,3 +107,8 @@ void json_node_clear(struct weir_json *node, enum weir_json_type type);
 
 /* Whether both have the same types, keys and numbers of members; their texts may differ. */
 bool json_same_shape(const struct weir_json *a, const struct weir_json *b);
+
+enum { JSON_DOUBLE_BYTES = 32 };
+
+/* The shortest digits that read back as x, and their number; 0 when x is not finite. */
+size_t json_write_double(char digits[JSON_DOUBLE_BYTES], double x);

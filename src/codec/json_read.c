@@ -125,6 +125,27 @@ size_t weir_json_reader_offset(const struct weir_json_reader *r)
     return r->offset;
 }
 
+const char *weir_json_reader_expected(const struct weir_json_reader *r)
+{
+    bool in_object = r->container && r->container->type == WEIR_JSON_OBJECT;
+    switch (r->state) {
+    case VALUE: return "a value";
+    case FIRST_VALUE: return "a value or ]";
+    case FIRST_KEY: return "a key or }";
+    case KEY: return "a key";
+    case COLON: return "a colon";
+    case AFTER: return in_object ? "a comma or }" : "a comma or ]";
+    case DONE: return "the end of the text";
+    case STRING: return "a character of a string, or its end";
+    case CHARACTER: return "the rest of a UTF-8 character";
+    case ESCAPE: return "an escape";
+    case HEX: return "four hexadecimal digits";
+    case LITERAL: return "the rest of true, false or null";
+    case NUMBER: return "the rest of a number, or what may follow it";
+    }
+    return "";
+}
+
 /* The byte at p cannot be there. */
 static const char *fail(struct weir_json_reader *r, const char *p, enum weir_status st)
 {

@@ -86,26 +86,28 @@ void weir_json_put_int(struct weir_buf *out, int64_t n)
     weir_buf_append_u64(out, n < 0 ? 0 - (uint64_t)n : (uint64_t)n);
 }
 
-/*
- * The shortest digits that read back as the same double; most need fewer than 17.
- * Both ways in the C locale, for others have other decimal points.
- */
-void weir_json_put_double(struct weir_buf *out, double x)
+/* Most doubles need fewer than 17 digits. Both ways in the C locale: others have other points. */
+size_t json_write_double(char digits[JSON_DOUBLE_BYTES], double x)
 {
-    char digits[32];
     locale_t plain = isfinite(x) ? newlocale(LC_ALL_MASK, "C", (locale_t)0) : (locale_t)0;
-    if (!plain) {
-        weir_json_put_null(out);
-        return;
-    }
+    int len = 0;
+    if (!plain) return 0;
     locale_t before = uselocale(plain);
     for (int precision = 15; precision <= 17; precision++) {
-        snprintf(digits, sizeof digits, "%.*g", precision, x);
+        len = snprintf(digits, JSON_DOUBLE_BYTES, "%.*g", precision, x);
         if (strtod(digits, NULL) == x) break;
     }
     uselocale(before);
     freelocale(plain);
-    put_raw(out, weir_slice_of(digits));
+    return (size_t)len;
+}
+
+void weir_json_put_double(struct weir_buf *out, double x)
+{
+    char digits[JSON_DOUBLE_BYTES];
+    size_t len = json_write_double(digits, x);
+    if (len > 0) put_raw(out, slice_of(digits, len));
+    else weir_json_put_null(out);
 }
 
 void weir_json_put_bool(struct weir_buf *out, bool b)

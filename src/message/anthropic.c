@@ -39,6 +39,11 @@ static struct tool_input *input_at(const struct weir_message *m, size_t number)
     return &blocks_of(m)[number].input;
 }
 
+static const struct weir_json *block_at(const struct weir_message *m, size_t number)
+{
+    return blocks_of(m)[number].node;
+}
+
 static size_t number_of(const struct weir_message *m, const struct anthropic_block *b)
 {
     return (size_t)(b - blocks_of(m));
@@ -56,7 +61,7 @@ static bool text_is(const struct weir_json *v, struct weir_slice text)
 
 static void note_malformed(struct weir_message *m)
 {
-    message_note(m, "malformed_event", "an event lacks what its type needs and was passed over");
+    note(m, "malformed_event", "an event lacks what its type needs and was passed over");
 }
 
 /* ---- blocks ---- */
@@ -71,7 +76,7 @@ static struct anthropic_block *block_of_event(struct weir_message *m, const stru
         return NULL;
     }
     if (part_find(m, index, &number)) return &blocks_of(m)[number];
-    message_note(m, "unknown_index", "an event speaks of a block that was not begun");
+    note(m, "unknown_index", "an event speaks of a block that was not begun");
     return NULL;
 }
 
@@ -123,21 +128,38 @@ static void give_input(struct weir_message *m, struct anthropic_block *b)
     b->input.value = input;
 }
 
-static void stop_block(struct weir_message *m, struct anthropic_block *b)
+/* The first value that arrives takes the place of the input that the start gave. */
+static void link_input(struct weir_message *m, struct anthropic_block *b)
+{
+    struct weir_json *root = b->input.reader ? weir_json_reader_root(b->input.reader) : NULL;
+    if (!root || b->input_is_linked) return;
+    b->input_is_linked = true;
+    message_fail(m, weir_json_set(m->doc, b->node, SLICE("input"), root));
+}
+
+/* is_ended: by the sender, and not by the end of its stream. */
+static void stop_block(struct weir_message *m, struct anthropic_block *b, bool is_ended)
 {
     if (b->is_stopped) return;
     b->is_stopped = true;
     struct weir_slice added = grow_text_end(m, &b->text);
     if (added.len > 0) tell_text(m, b, added);
-    if (b->kind != KIND_TOOL) return;
-    grow_input_end(m, &b->input, number_of(m, b));
+    grow_input_end(m, &b->input, number_of(m, b), is_ended);
+    link_input(m, b);
     give_input(m, b);
+    if (is_ended && m->on.on_content_block && message_is_open(m))
+        m->on.on_content_block(m->user, number_of(m, b), b->node);
 }
 
 /* The message ends: blocks that were not stopped are stopped by that. */
-static void stop_blocks(struct weir_message *m)
+static void stop_blocks(struct weir_message *m, bool is_ended)
 {
-    for (size_t i = 0; i < m->parts.n; i++) stop_block(m, &blocks_of(m)[i]);
+    for (size_t i = 0; i < m->parts.n; i++) stop_block(m, &blocks_of(m)[i], is_ended);
+}
+
+static void close_blocks(struct weir_message *m)
+{
+    stop_blocks(m, false);
 }
 
 /* ---- deltas: each takes the one member that its type is about ---- */
@@ -178,15 +200,6 @@ static void citations_delta(struct weir_message *m, struct anthropic_block *b,
     struct weir_json *kept = weir_json_copy(m->doc, citation);
     message_fail(m, weir_json_push(m->doc, b->citations, kept));
     if (m->on.on_citation && message_is_open(m)) m->on.on_citation(m->user, number_of(m, b), kept);
-}
-
-/* The first value that arrives takes the place of the input that the start gave. */
-static void link_input(struct weir_message *m, struct anthropic_block *b)
-{
-    struct weir_json *root = b->input.reader ? weir_json_reader_root(b->input.reader) : NULL;
-    if (!root || b->input_is_linked) return;
-    b->input_is_linked = true;
-    message_fail(m, weir_json_set(m->doc, b->node, SLICE("input"), root));
 }
 
 static void input_json_delta(struct weir_message *m, struct anthropic_block *b,
@@ -234,16 +247,16 @@ static void content_block_delta(struct weir_message *m, const struct weir_json *
 {
     struct anthropic_block *b = block_of_event(m, data);
     const struct weir_json *delta = weir_json_get_str(data, "delta");
-    const struct delta_type *type =
-        find_delta_type(weir_json_text(weir_json_get_str(delta, "type")));
+    struct weir_slice name = weir_json_text(weir_json_get_str(delta, "type"));
+    const struct delta_type *type = find_delta_type(name);
     if (!b) return;
     const struct weir_json *member =
         type && type->member ? weir_json_get_str(delta, type->member) : delta;
-    if (!type) message_note(m, "unknown_delta", "a delta of unknown type was passed over");
+    if (!type) note_name(m, "unknown_delta", "a delta of unknown type was passed over", name);
     else if (b->is_stopped)
-        message_note(m, "late_delta", "a block grew after its stop; that was passed over");
+        note(m, "late_delta", "a block grew after its stop; that was passed over");
     else if (type->kind != b->kind)
-        message_note(m, "misplaced_delta", "a delta does not fit its block and was passed over");
+        note_name(m, "misplaced_delta", "a delta does not fit its block and was passed over", name);
     else if (!member || (type->is_string && weir_json_type_of(member) != WEIR_JSON_STRING))
         note_malformed(m);
     else type->take(m, b, member);
@@ -268,7 +281,7 @@ static void content_block_start(struct weir_message *m, const struct weir_json *
         return;
     }
     if (part_find(m, index, &number)) {
-        message_note(m, "repeated_index", "a block was begun twice; the second was passed over");
+        note(m, "repeated_index", "a block was begun twice; the second was passed over");
         return;
     }
     if (add_block(m, index, block)) take_fallback(m, block);
@@ -277,10 +290,7 @@ static void content_block_start(struct weir_message *m, const struct weir_json *
 static void content_block_stop(struct weir_message *m, const struct weir_json *data)
 {
     struct anthropic_block *b = block_of_event(m, data);
-    if (!b || b->is_stopped) return;
-    stop_block(m, b);
-    if (m->on.on_content_block && message_is_open(m))
-        m->on.on_content_block(m->user, number_of(m, b), b->node);
+    if (b) stop_block(m, b, true);
 }
 
 /* Blocks that the first event already carries are whole. */
@@ -288,7 +298,7 @@ static void add_given_blocks(struct weir_message *m, const struct weir_json *giv
 {
     for (int64_t index = 0; given && message_is_open(m); given = weir_json_next(given)) {
         struct anthropic_block *b = add_block(m, index++, given);
-        if (b) stop_block(m, b);
+        if (b) stop_block(m, b, true);
     }
 }
 
@@ -296,7 +306,7 @@ static void message_start(struct weir_message *m, const struct weir_json *data)
 {
     const struct weir_json *message = weir_json_get_str(data, "message");
     if (m->value) {
-        message_note(m, "repeated_message_start", "a second message_start was passed over");
+        note(m, "repeated_message_start", "a second message_start was passed over");
         return;
     }
     if (!is_object(message)) {
@@ -312,7 +322,7 @@ static void message_start(struct weir_message *m, const struct weir_json *data)
     }
     m->value = value;
     m->list = content;
-    add_given_blocks(m, weir_json_first(weir_json_get_str(message, "content")));
+    add_given_blocks(m, first_of_list(weir_json_get_str(message, "content")));
 }
 
 /* Members that grow by events of their own, or say what the event is. */
@@ -338,7 +348,7 @@ static void message_delta(struct weir_message *m, const struct weir_json *data)
 static void message_stop(struct weir_message *m, const struct weir_json *data)
 {
     (void)data;
-    stop_blocks(m);
+    stop_blocks(m, true);
     message_finish(m, WEIR_OUTCOME_MESSAGE);
 }
 
@@ -380,7 +390,7 @@ static const struct event_type *find_event_type(struct weir_slice name)
 static void take_other_data(struct weir_message *m, const struct event_type *type,
                             struct weir_slice data)
 {
-    if (!type) message_note(m, "ignored_event", "an event that is not JSON was passed over");
+    if (!type) note(m, "ignored_event", "an event that is not JSON was passed over");
     else if (type->take == error_event)
         message_sender_failed(m, WEIR_STREAM_ERROR, NULL, data, NULL);
     else if (type->take != ping) message_bad_event(m, data);
@@ -389,31 +399,31 @@ static void take_other_data(struct weir_message *m, const struct event_type *typ
 static void take_event(struct weir_message *m, const struct weir_sse_event *event,
                        const struct weir_json *data)
 {
-    const struct event_type *type =
-        find_event_type(weir_json_text(weir_json_get_str(data, "type")));
+    struct weir_slice name = weir_json_text(weir_json_get_str(data, "type"));
+    const struct event_type *type = find_event_type(name);
     if (!type) type = find_event_type(event->type);
+    if (name.len == 0) name = event->type;
     if (!data) take_other_data(m, type, event->data);
-    else if (!type) message_note(m, "unknown_event", "an event of unknown type was passed over");
+    else if (!type) note_name(m, "unknown_event", "an event of unknown type was passed over", name);
     else if (type->needs_message && !m->value)
-        message_note(m, "before_message_start",
-                     "an event came before message_start and was passed over");
+        note(m, "before_message_start", "an event came before message_start and was passed over");
     else type->take(m, data);
 }
 
 static void take_end(struct weir_message *m)
 {
     bool is_whole = is_text(weir_json_get_str(m->value, "stop_reason"));
-    stop_blocks(m);
+    stop_blocks(m, is_whole);
     if (is_whole)
-        message_note(m, "no_message_stop",
-                     "the input ended after the stop reason, without message_stop");
+        note(m, "no_message_stop", "the input ended after the stop reason, without message_stop");
     message_finish(m, is_whole ? WEIR_OUTCOME_MESSAGE : WEIR_OUTCOME_INCOMPLETE);
 }
 
 const struct dialect anthropic_dialect = {
     .take_event = take_event,
     .take_end = take_end,
-    .close = stop_blocks,
+    .close = close_blocks,
     .n_inputs = n_inputs,
     .input_at = input_at,
+    .block_at = block_at,
 };

@@ -56,6 +56,7 @@ static struct weir_slice take_piece(struct weir_message *m, struct half *half,
 
 bool grow_begin(struct weir_message *m, struct text *t, struct weir_json *object, const char *key)
 {
+    if (!message_is_open(m)) return false;
     const struct weir_json *old = weir_json_get_str(object, key);
     bool has_text = weir_json_type_of(old) == WEIR_JSON_STRING;
     struct weir_slice text = has_text ? weir_json_text(old) : SLICE("");
@@ -69,6 +70,7 @@ bool grow_begin(struct weir_message *m, struct text *t, struct weir_json *object
 
 struct weir_slice grow_text(struct weir_message *m, struct text *t, struct weir_slice delta)
 {
+    if (!message_is_open(m)) return SLICE("");
     struct weir_slice piece = take_piece(m, &t->half, delta);
     message_fail(m, weir_json_append(m->doc, t->string, piece));
     return piece;
@@ -103,6 +105,7 @@ static void feed(struct weir_message *m, struct tool_input *input, struct weir_s
 struct weir_slice grow_input(struct weir_message *m, struct tool_input *input,
                              struct weir_slice delta)
 {
+    if (!message_is_open(m)) return SLICE("");
     struct weir_slice piece = take_piece(m, &input->half, delta);
     feed(m, input, piece);
     return piece;
@@ -114,21 +117,25 @@ static enum weir_input_state state_of(enum weir_status st)
     return st == WEIR_JSON_TRUNCATED ? WEIR_INPUT_TRUNCATED : WEIR_INPUT_INVALID;
 }
 
-void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number)
+void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number, bool is_ended)
 {
+    if (input->state == WEIR_INPUT_NONE) return;
     feed(m, input, take_half(&input->half));
     if (input->state == WEIR_INPUT_OPEN) {
-        enum weir_status st = input->reader ? weir_json_reader_end(input->reader) : WEIR_OK;
+        /* Without a byte of input, only the sender's word tells none from not yet. */
+        enum weir_status st = is_ended ? WEIR_OK : WEIR_JSON_TRUNCATED;
+        if (input->reader) st = weir_json_reader_end(input->reader);
         input->state = state_of(st);
-        if (st != WEIR_OK) input->offset = weir_json_reader_offset(input->reader);
-        else if (input->reader) input->value = weir_json_reader_value(input->reader);
+        if (input->reader) input->offset = weir_json_reader_offset(input->reader);
+        if (input->reader && st == WEIR_OK) input->value = weir_json_reader_value(input->reader);
     }
+    if (input->state == WEIR_INPUT_COMPLETE) input->offset = 0;
     if (input->state == WEIR_INPUT_TRUNCATED)
-        message_note_at(m, "tool_input_truncated", "a tool's input ends too early; do not run it",
-                        number, input->offset);
+        note_input(m, "tool_input_truncated", "a tool's input ends too early; do not run it",
+                   number, input->offset);
     if (input->state == WEIR_INPUT_INVALID)
-        message_note_at(m, "tool_input_invalid", "a tool's input is not JSON; do not run it",
-                        number, input->offset);
+        note_input(m, "tool_input_invalid", "a tool's input is not JSON; do not run it", number,
+                   input->offset);
 }
 
 /* ---- members ---- */
@@ -136,7 +143,7 @@ void grow_input_end(struct weir_message *m, struct tool_input *input, size_t num
 void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slice key,
               const struct weir_json *value)
 {
-    message_fail(m, weir_json_update(m->doc, object, key, value));
+    if (message_is_open(m)) message_fail(m, weir_json_update(m->doc, object, key, value));
 }
 
 void grow_keep(struct weir_message *m, struct weir_json *object, const struct weir_json *value)

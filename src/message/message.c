@@ -13,21 +13,19 @@ enum {
     DEFAULT_MESSAGE_BYTES = 256 << 20,
     DEFAULT_BLOCKS = 4096,
     SIDE_BYTES = 1 << 20,
-    MAX_NOTES = 64,
     ERROR_TEXT_BYTES = 8192,
     ERROR_NAME_BYTES = 256,
 };
 
 /* ---- errors ---- */
 
-static WEIR_MUST_CHECK enum weir_status set_side(struct weir_message *m, struct weir_json *object,
-                                                 const char *key, struct weir_json *value)
+enum weir_status message_set_side(struct weir_message *m, struct weir_json *object, const char *key,
+                                  struct weir_json *value)
 {
     return weir_json_set(m->side, object, weir_slice_of(key), value);
 }
 
-/* A beginning of the text that ends between two characters. */
-static struct weir_slice cut_text(struct weir_slice text, size_t max)
+struct weir_slice message_cut(struct weir_slice text, size_t max)
 {
     if (text.len <= max) return text;
     text.len = max;
@@ -39,7 +37,7 @@ static struct weir_slice cut_text(struct weir_slice text, size_t max)
 static struct weir_json *short_copy(struct weir_message *m, const struct weir_json *v)
 {
     if (weir_json_type_of(v) != WEIR_JSON_STRING) return weir_json_new(m->side, WEIR_JSON_NULL);
-    return weir_json_new_string(m->side, cut_text(weir_json_text(v), ERROR_NAME_BYTES));
+    return weir_json_new_string(m->side, message_cut(weir_json_text(v), ERROR_NAME_BYTES));
 }
 
 static struct weir_json *new_error(struct weir_message *m, enum weir_status code,
@@ -47,10 +45,11 @@ static struct weir_json *new_error(struct weir_message *m, enum weir_status code
 {
     struct weir_json *error = weir_json_new(m->side, WEIR_JSON_OBJECT);
     struct weir_slice name = weir_slice_of(weir_status_name(code));
-    text = cut_text(text, ERROR_TEXT_BYTES);
-    bool is_made = set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
-                   set_side(m, error, "type", short_copy(m, type)) == WEIR_OK &&
-                   set_side(m, error, "message", weir_json_new_string(m->side, text)) == WEIR_OK;
+    text = message_cut(text, ERROR_TEXT_BYTES);
+    bool is_made =
+        message_set_side(m, error, "code", weir_json_new_string(m->side, name)) == WEIR_OK &&
+        message_set_side(m, error, "type", short_copy(m, type)) == WEIR_OK &&
+        message_set_side(m, error, "message", weir_json_new_string(m->side, text)) == WEIR_OK;
     return is_made ? error : NULL;
 }
 
@@ -71,10 +70,10 @@ static bool make_parts(struct weir_message *m, const struct weir_message_limits 
     m->scratch = weir_json_doc_new(max_bytes);
     if (!m->sse || !m->doc || !m->side || !m->scratch) return false;
     m->event_reader = weir_json_reader_new(m->scratch, limits->max_depth);
-    m->notes = weir_json_new(m->side, WEIR_JSON_ARRAY);
+    m->notes.list = weir_json_new(m->side, WEIR_JSON_ARRAY);
     m->spare_error = new_error(m, WEIR_NOMEM, NULL, weir_slice_of(weir_status_text(WEIR_NOMEM)));
     weir_buf_init(&m->joined, max_bytes);
-    return m->event_reader && m->notes && m->spare_error;
+    return m->event_reader && m->notes.list && m->spare_error;
 }
 
 struct weir_message *weir_message_new(enum weir_dialect dialect,
@@ -82,6 +81,7 @@ struct weir_message *weir_message_new(enum weir_dialect dialect,
                                       const struct weir_message_limits *limits)
 {
     static const struct weir_message_limits defaults = {0};
+    if (dialect != WEIR_ANTHROPIC && dialect != WEIR_OPENAI) return NULL;
     struct weir_message *m = mem_zalloc(sizeof *m);
     if (!m) return NULL;
     if (!limits) limits = &defaults;
@@ -171,10 +171,11 @@ static void set_error(struct weir_message *m, enum weir_status code, const struc
     m->error = error ? error : m->spare_error;
     if (!error) return;
     bool is_full = true;
-    if (is_text(id)) is_full = set_side(m, error, "request_id", short_copy(m, id)) == WEIR_OK;
+    if (is_text(id))
+        is_full = message_set_side(m, error, "request_id", short_copy(m, id)) == WEIR_OK;
     /* The copy is a value of the message's document, which lives just as long. */
-    if (raw) is_full &= set_side(m, error, "raw", weir_json_copy(m->doc, raw)) == WEIR_OK;
-    if (!is_full) message_note(m, "error_cut", "the sender's error is too long to keep");
+    if (raw) is_full &= message_set_side(m, error, "raw", weir_json_copy(m->doc, raw)) == WEIR_OK;
+    if (!is_full) note(m, "error_cut", "the sender's error is too long to keep");
 }
 
 void message_sender_failed(struct weir_message *m, enum weir_status code,
@@ -193,7 +194,7 @@ void message_sender_failed(struct weir_message *m, enum weir_status code,
 /* With what the sender sent instead, as far as it is worth showing. */
 static void fail_with_bytes(struct weir_message *m, enum weir_status code, struct weir_slice bytes)
 {
-    struct weir_slice shown = cut_text(bytes, ERROR_TEXT_BYTES);
+    struct weir_slice shown = message_cut(bytes, ERROR_TEXT_BYTES);
     struct weir_json *raw = bytes.len > 0 ? weir_json_new_string(m->side, shown) : NULL;
     message_sender_failed(m, code, NULL, SLICE(""), raw);
 }
@@ -211,46 +212,13 @@ void message_fail(struct weir_message *m, enum weir_status st)
     message_finish(m, WEIR_OUTCOME_ERROR);
 }
 
-/* A note with its code and text; NULL when there are too many, or no memory for it. */
-static struct weir_json *add_note(struct weir_message *m, const char *code, const char *text)
-{
-    size_t n = weir_json_count(m->notes);
-    struct weir_json *note = n <= MAX_NOTES ? weir_json_new(m->side, WEIR_JSON_OBJECT) : NULL;
-    if (!note) return NULL;
-    if (n == MAX_NOTES) {
-        code = "more_notes";
-        text = "there were more notes than are kept";
-    }
-    bool is_made =
-        set_side(m, note, "code", weir_json_new_string(m->side, weir_slice_of(code))) == WEIR_OK &&
-        set_side(m, note, "text", weir_json_new_string(m->side, weir_slice_of(text))) == WEIR_OK &&
-        weir_json_push(m->side, m->notes, note) == WEIR_OK;
-    return is_made && n < MAX_NOTES ? note : NULL;
-}
-
-void message_note(struct weir_message *m, const char *code, const char *text)
-{
-    (void)add_note(m, code, text);
-}
-
-void message_note_at(struct weir_message *m, const char *code, const char *text, size_t number,
-                     size_t offset)
-{
-    struct weir_json *note = add_note(m, code, text);
-    if (!note) return;
-    /* Without memory for the place, the note stands without it. */
-    if (set_side(m, note, "block", weir_json_new_int(m->side, (int64_t)number)) == WEIR_OK)
-        (void)!set_side(m, note, "offset", weir_json_new_int(m->side, (int64_t)offset));
-}
-
 /* ---- input ---- */
 
-/* Parses the event's data into scratch; NULL when they are not JSON or memory failed. */
-static const struct weir_json *read_event_data(struct weir_message *m, struct weir_slice data)
+const struct weir_json *message_read(struct weir_message *m, struct weir_slice text)
 {
     weir_json_doc_reset(m->scratch);
     weir_json_reader_reset(m->event_reader);
-    enum weir_status st = weir_json_reader_feed(m->event_reader, data.ptr, data.len);
+    enum weir_status st = weir_json_reader_feed(m->event_reader, text.ptr, text.len);
     if (st == WEIR_OK) st = weir_json_reader_end(m->event_reader);
     if (st == WEIR_NOMEM || st == WEIR_LIMIT) message_fail(m, st);
     return st == WEIR_OK ? weir_json_reader_value(m->event_reader) : NULL;
@@ -260,7 +228,7 @@ static void take_event(struct weir_message *m, const struct weir_sse_event *even
 {
     if (!message_is_open(m)) return;
     m->n_events++;
-    const struct weir_json *data = read_event_data(m, event->data);
+    const struct weir_json *data = message_read(m, event->data);
     if (message_is_open(m)) m->dialect->take_event(m, event, data);
 }
 
@@ -307,8 +275,7 @@ enum weir_outcome weir_message_end(struct weir_message *m)
     enter(m);
     if (m->outcome == WEIR_OUTCOME_OPEN) {
         if (weir_sse_pending(m->sse))
-            message_note(m, "unfinished_event",
-                         "the input ended inside an event, which is dropped");
+            note(m, "unfinished_event", "the input ended inside an event, which is dropped");
         if (m->n_events == 0) fail_with_bytes(m, WEIR_STREAM_EMPTY, slice_of(m->head, m->head_len));
         else m->dialect->take_end(m);
     }
@@ -336,7 +303,7 @@ const struct weir_json *weir_message_error(const struct weir_message *m)
 
 const struct weir_json *weir_message_notes(const struct weir_message *m)
 {
-    return m->notes;
+    return m->notes.list;
 }
 
 enum weir_input_state weir_message_input_state(const struct weir_message *m, size_t block,
@@ -346,6 +313,17 @@ enum weir_input_state weir_message_input_state(const struct weir_message *m, siz
     const struct tool_input *input = m->dialect->input_at(m, block);
     if (offset) *offset = input->offset;
     return input->state;
+}
+
+const struct weir_json *weir_message_block(const struct weir_message *m, size_t block)
+{
+    return block < m->dialect->n_inputs(m) ? m->dialect->block_at(m, block) : NULL;
+}
+
+const struct weir_json *weir_message_choice(const struct weir_message *m, size_t choice)
+{
+    bool has_choices = m->dialect->choice_at && choice < m->parts.n;
+    return has_choices ? m->dialect->choice_at(m, choice) : NULL;
 }
 
 const struct weir_json *weir_message_input(const struct weir_message *m, size_t block)

@@ -17,7 +17,7 @@
 
 #include "base/map.h"
 
-enum { HALF_BYTES = 3, HEAD_BYTES = 512 };
+enum { HALF_BYTES = 3, HEAD_BYTES = 512, MAX_NOTES = 64 };
 
 /* The first half of a character, as a surrogate in three bytes; n is 0 or 3. */
 struct half {
@@ -52,6 +52,8 @@ struct dialect {
     void (*close)(struct weir_message *m);
     size_t (*n_inputs)(const struct weir_message *m);
     struct tool_input *(*input_at)(const struct weir_message *m, size_t number);
+    const struct weir_json *(*block_at)(const struct weir_message *m, size_t number);
+    const struct weir_json *(*choice_at)(const struct weir_message *m, size_t number); /* or NULL */
 };
 
 extern const struct dialect anthropic_dialect;
@@ -62,6 +64,20 @@ struct items {
     void *ptr;
     size_t n;
     size_t cap;
+};
+
+/* A note that was made, so that the like of it is counted and not listed again. */
+struct note {
+    const char *code;
+    struct weir_json *node;
+    int64_t count;
+};
+
+struct notes {
+    struct weir_json *list;
+    struct note made[MAX_NOTES];
+    size_t n;
+    bool has_more; /* the list ends in one that says so */
 };
 
 struct weir_message {
@@ -81,7 +97,7 @@ struct weir_message {
     struct weir_json *usage; /* member of value; NULL until there is one */
     struct weir_json *error;
     struct weir_json *spare_error; /* for when there is no memory to make one */
-    struct weir_json *notes;
+    struct notes notes;
     enum weir_outcome outcome;
     enum weir_status failure; /* ours, met in the current call */
     size_t n_events;
@@ -114,15 +130,30 @@ void message_bad_event(struct weir_message *m, struct weir_slice data);
 /* Decides the outcome, once, and tells the callbacks. */
 void message_finish(struct weir_message *m, enum weir_outcome outcome);
 
-/* Something odd that does no harm. Beyond a ceiling they are dropped. */
-void message_note(struct weir_message *m, const char *code, const char *text);
+/* Sets a member of an error or note. */
+WEIR_MUST_CHECK enum weir_status message_set_side(struct weir_message *m, struct weir_json *object,
+                                                  const char *key, struct weir_json *value);
 
-/* The same, about a place: `offset` in the input of tool `number`. */
-void message_note_at(struct weir_message *m, const char *code, const char *text, size_t number,
-                     size_t offset);
+/* A beginning of the text, of at most max bytes, that ends between two characters. */
+struct weir_slice message_cut(struct weir_slice text, size_t max);
 
 /* Whether callbacks are still welcome: nobody has freed the stream, and it has not ended. */
 bool message_is_open(const struct weir_message *m);
+
+/* A text as JSON, in scratch; NULL when it is none, or after message_fail(). */
+const struct weir_json *message_read(struct weir_message *m, struct weir_slice text);
+
+/* ---- notes (note.c) ---- */
+
+/* Something odd that does no harm. The like of an earlier one adds to its count. */
+void note(struct weir_message *m, const char *code, const char *text);
+
+/* The same, about a thing with a name: an event's type, a member's key. */
+void note_name(struct weir_message *m, const char *code, const char *text, struct weir_slice name);
+
+/* The same, about the input of the tool in `block`. */
+void note_input(struct weir_message *m, const char *code, const char *text, size_t block,
+                size_t offset);
 
 /* ---- parts (part.c) ---- */
 
@@ -156,8 +187,11 @@ struct weir_slice grow_text_end(struct weir_message *m, struct text *t);
 struct weir_slice grow_input(struct weir_message *m, struct tool_input *input,
                              struct weir_slice delta);
 
-/* The input will not grow further: settles its state and notes what is wrong. */
-void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number);
+/*
+ * The input will not grow further: settles its state and notes what is wrong.
+ * is_ended: the sender said so, so that no input at all is an empty one.
+ */
+void grow_input_end(struct weir_message *m, struct tool_input *input, size_t number, bool is_ended);
 
 /* Makes a member equal to value. */
 void grow_set(struct weir_message *m, struct weir_json *object, struct weir_slice key,
@@ -174,6 +208,12 @@ struct weir_json *grow_container(struct weir_message *m, struct weir_json *objec
 void grow_usage(struct weir_message *m, const struct weir_json *usage);
 
 /* ---- small questions ---- */
+
+/* The members of a list; an object is taken for none. */
+static inline const struct weir_json *first_of_list(const struct weir_json *v)
+{
+    return weir_json_type_of(v) == WEIR_JSON_ARRAY ? weir_json_first(v) : NULL;
+}
 
 static inline bool is_text(const struct weir_json *v)
 {

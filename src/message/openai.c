@@ -5,14 +5,15 @@
  *
  * The chunks add up to what the same request would have given without
  * streaming: an object "chat.completion" with choices, each with a message and
- * a finish reason. Text is appended, lists are extended; of other members the
- * first that says something stays, in a choice the last.
+ * a finish reason. Text is appended and lists are extended. Of members that are
+ * not known, a chunk's and a message's stay as they first came, but objects of a
+ * chunk and all of a choice as they last came: there servers put their counters
+ * and verdicts.
  *
  * Tool calls are in openai_call.c.
  */
-#include "message/openai_impl.h"
-
 #include "base/slice.h"
+#include "message/openai_impl.h"
 
 static const char *const text_names[N_TEXTS] = {
     [TEXT_CONTENT] = "content",
@@ -42,28 +43,48 @@ static bool says_something(const struct weir_json *v)
 
 /* ---- members that are not known ---- */
 
-/* Appends to the strings of an object what another brings: sound and its transcript. */
-static void join_strings(struct weir_message *m, struct weir_json *old,
-                         const struct weir_json *more)
+static bool is_growing_string(const struct weir_json *member)
 {
-    for (const struct weir_json *x = weir_json_first(more); x; x = weir_json_next(x)) {
-        struct weir_json *string = weir_json_member(old, weir_json_key(x));
-        bool grows = key_is(x, "data") || key_is(x, "transcript");
-        if (grows && weir_json_type_of(string) == WEIR_JSON_STRING &&
-            weir_json_type_of(x) == WEIR_JSON_STRING)
-            message_fail(m, weir_json_append(m->doc, string, weir_json_text(x)));
-        else if (!says_something(string)) grow_set(m, old, weir_json_key(x), x);
+    return key_is(member, "data") || key_is(member, "transcript") || key_is(member, "input");
+}
+
+void openai_join_object(struct weir_message *m, struct weir_json *old, const struct weir_json *more)
+{
+    const struct weir_json *x = weir_json_first(more);
+    for (; x && message_is_open(m); x = weir_json_next(x)) {
+        struct weir_json *known = weir_json_member(old, weir_json_key(x));
+        bool is_string = weir_json_type_of(known) == WEIR_JSON_STRING &&
+                         weir_json_type_of(x) == WEIR_JSON_STRING;
+        if (known && is_string && is_growing_string(x))
+            message_fail(m, weir_json_append(m->doc, known, weir_json_text(x)));
+        else if (!says_something(known)) grow_set(m, old, weir_json_key(x), x);
     }
 }
 
 static void extend(struct weir_message *m, struct weir_json *list, const struct weir_json *more)
 {
-    const struct weir_json *x = weir_json_first(more);
-    for (; x && message_is_open(m); x = weir_json_next(x))
-        message_fail(m, weir_json_push(m->doc, list, weir_json_copy(m->doc, x)));
+    for (; more && message_is_open(m); more = weir_json_next(more))
+        message_fail(m, weir_json_push(m->doc, list, weir_json_copy(m->doc, more)));
 }
 
-/* The first that says something stays; lists are extended, sound is joined. */
+/* What a list brings beyond one that it begins with; all of it when it begins otherwise. */
+static const struct weir_json *beyond(const struct weir_json *list, const struct weir_json *known)
+{
+    const struct weir_json *all = first_of_list(list);
+    const struct weir_json *x = all;
+    const struct weir_json *y = first_of_list(known);
+    for (; x && y && weir_json_equal(x, y); y = weir_json_next(y)) x = weir_json_next(x);
+    return y ? all : x;
+}
+
+/* Members that differ from chunk to chunk without meaning anything by it. */
+static bool may_differ(const struct weir_json *member)
+{
+    return key_is(member, "id") || key_is(member, "created") || key_is(member, "model") ||
+           key_is(member, "system_fingerprint") || key_is(member, "role");
+}
+
+/* Lists are extended, objects are joined; of other values the first that says something stays. */
 static void join_member(struct weir_message *m, struct weir_json *object,
                         const struct weir_json *member)
 {
@@ -71,13 +92,24 @@ static void join_member(struct weir_message *m, struct weir_json *object,
     enum weir_json_type type = weir_json_type_of(member);
     if (!old || (!says_something(old) && says_something(member)))
         grow_set(m, object, weir_json_key(member), member);
-    else if (!says_something(member) || weir_json_equal(old, member)) return;
-    else if (type == WEIR_JSON_ARRAY && weir_json_type_of(old) == type) extend(m, old, member);
+    else if (!says_something(member)) return;
+    else if (type == WEIR_JSON_ARRAY && weir_json_type_of(old) == type)
+        extend(m, old, beyond(member, old));
     else if (type == WEIR_JSON_OBJECT && weir_json_type_of(old) == type)
-        join_strings(m, old, member);
-    else
-        message_note(m, "member_not_joined",
-                     "a member came twice with two values; the first stays");
+        openai_join_object(m, old, member);
+    else if (!may_differ(member) && !weir_json_equal(old, member))
+        note_name(m, "member_not_joined", "a member came with two values; the first stays",
+                  weir_json_key(member));
+}
+
+/* Lists are extended; of other values the last stays: counters, timings, a server's verdict. */
+static void renew_member(struct weir_message *m, struct weir_json *object,
+                         const struct weir_json *member)
+{
+    struct weir_json *old = weir_json_member(object, weir_json_key(member));
+    if (first_of_list(member) && old && weir_json_type_of(old) == WEIR_JSON_ARRAY)
+        extend(m, old, beyond(member, old));
+    else grow_keep(m, object, member);
 }
 
 /* ---- the frame ---- */
@@ -85,6 +117,7 @@ static void join_member(struct weir_message *m, struct weir_json *object,
 bool openai_put(struct weir_message *m, struct weir_json *object, const char *key,
                 struct weir_json *value)
 {
+    if (!message_is_open(m)) return false;
     enum weir_status st = weir_json_set(m->doc, object, weir_slice_of(key), value);
     message_fail(m, st);
     return st == WEIR_OK;
@@ -160,7 +193,9 @@ static void take_part(struct weir_message *m, struct openai_choice *c, enum text
 {
     const struct weir_json *thought = weir_json_get_str(part, "thinking");
     const struct weir_json *text = weir_json_get_str(part, "text");
-    if (!thought && !text) message_note(m, "unknown_part", "a part of content was passed over");
+    if (!thought && !text)
+        note_name(m, "unknown_part", "a part of content was passed over",
+                  weir_json_text(weir_json_get_str(part, "type")));
     grow_choice(m, c, kind, text);
     grow_choice(m, c, TEXT_REASONING_CONTENT, thought);
     for (const struct weir_json *x = weir_json_first(thought); x; x = weir_json_next(x))
@@ -194,13 +229,13 @@ static void take_delta_member(struct weir_message *m, struct openai_choice *c,
 static void take_logprobs(struct weir_message *m, struct openai_choice *c,
                           const struct weir_json *logprobs)
 {
-    struct weir_json *kept = weir_json_member(c->node, SLICE("logprobs"));
-    if (weir_json_type_of(kept) != WEIR_JSON_OBJECT) {
-        grow_set(m, c->node, SLICE("logprobs"), logprobs);
-        return;
+    struct weir_json *kept = grow_container(m, c->node, "logprobs", WEIR_JSON_OBJECT);
+    const struct weir_json *x = weir_json_first(logprobs);
+    for (; x && kept && message_is_open(m); x = weir_json_next(x)) {
+        struct weir_json *old = weir_json_member(kept, weir_json_key(x));
+        if (old && weir_json_type_of(old) == WEIR_JSON_ARRAY) extend(m, old, first_of_list(x));
+        else grow_keep(m, kept, x);
     }
-    for (const struct weir_json *x = weir_json_first(logprobs); x; x = weir_json_next(x))
-        join_member(m, kept, x);
 }
 
 static bool is_known_of_choice(const struct weir_json *x)
@@ -209,13 +244,28 @@ static bool is_known_of_choice(const struct weir_json *x)
            key_is(x, "logprobs") || key_is(x, "finish_reason");
 }
 
-static void close_choice(struct weir_message *m, struct openai_choice *c)
+/* is_ended: by the sender, and not by the end of its stream. */
+static void close_choice(struct weir_message *m, struct openai_choice *c, bool is_ended)
 {
     for (int kind = 0; kind < N_TEXTS; kind++) {
         struct weir_slice added = grow_text_end(m, &c->texts[kind]);
         if (added.len > 0) tell_text(m, c, (enum text_kind)kind, added);
     }
-    openai_close_calls(m, c);
+    openai_close_calls(m, c, is_ended);
+}
+
+/* A choice's delta; some gateways send the whole message in one chunk instead. */
+static void take_delta(struct weir_message *m, struct openai_choice *c,
+                       const struct weir_json *choice)
+{
+    const struct weir_json *delta = weir_json_get_str(choice, "delta");
+    if (!delta) delta = weir_json_get_str(choice, "message");
+    const struct weir_json *x = weir_json_first(delta);
+    for (; x && message_is_open(m); x = weir_json_next(x)) {
+        if (c->is_finished && says_something(x) && !key_is(x, "role"))
+            note(m, "late_delta", "a choice grew after it had finished");
+        take_delta_member(m, c, x);
+    }
 }
 
 static void take_choice(struct weir_message *m, const struct weir_json *choice)
@@ -223,30 +273,38 @@ static void take_choice(struct weir_message *m, const struct weir_json *choice)
     struct openai_choice *c = choice_for(m, choice);
     const struct weir_json *reason = weir_json_get_str(choice, "finish_reason");
     const struct weir_json *logprobs = weir_json_get_str(choice, "logprobs");
-    const struct weir_json *x = weir_json_first(weir_json_get_str(choice, "delta"));
     if (!c) return;
-    for (; x && message_is_open(m); x = weir_json_next(x)) take_delta_member(m, c, x);
-    for (x = weir_json_first(choice); x && message_is_open(m); x = weir_json_next(x))
-        if (!is_known_of_choice(x)) grow_keep(m, c->node, x);
+    take_delta(m, c, choice);
+    const struct weir_json *x = weir_json_first(choice);
+    for (; x && message_is_open(m); x = weir_json_next(x))
+        if (!is_known_of_choice(x)) renew_member(m, c->node, x);
     if (weir_json_type_of(logprobs) == WEIR_JSON_OBJECT) take_logprobs(m, c, logprobs);
     /* An empty reason is how some servers say that there is none yet. */
     if (!is_text(reason) || !message_is_open(m)) return;
     grow_set(m, c->node, SLICE("finish_reason"), reason);
     c->is_finished = true;
-    close_choice(m, c);
+    close_choice(m, c, true);
 }
 
 static bool is_known_of_chunk(const struct weir_json *x)
 {
-    return key_is(x, "choices") || key_is(x, "object") || key_is(x, "usage") || key_is(x, "error");
+    return key_is(x, "choices") || key_is(x, "object") || key_is(x, "usage") ||
+           key_is(x, "error") || key_is(x, "obfuscation");
+}
+
+static void take_chunk_member(struct weir_message *m, const struct weir_json *x)
+{
+    if (is_known_of_chunk(x)) return;
+    if (weir_json_type_of(x) == WEIR_JSON_OBJECT) renew_member(m, m->value, x);
+    else join_member(m, m->value, x);
 }
 
 static void take_chunk(struct weir_message *m, const struct weir_json *data)
 {
     if (!m->value && !make_value(m)) return;
-    for (const struct weir_json *x = weir_json_first(data); x; x = weir_json_next(x))
-        if (!is_known_of_chunk(x)) join_member(m, m->value, x);
-    const struct weir_json *choice = weir_json_first(weir_json_get_str(data, "choices"));
+    const struct weir_json *x = weir_json_first(data);
+    for (; x && message_is_open(m); x = weir_json_next(x)) take_chunk_member(m, x);
+    const struct weir_json *choice = first_of_list(weir_json_get_str(data, "choices"));
     for (; choice && message_is_open(m); choice = weir_json_next(choice)) take_choice(m, choice);
     grow_usage(m, weir_json_get_str(data, "usage"));
 }
@@ -260,17 +318,17 @@ static bool is_all_finished(const struct weir_message *m)
     return m->parts.n > 0;
 }
 
+/* Those that finished are closed already; the others broke off. */
 static void close_choices(struct weir_message *m)
 {
-    for (size_t i = 0; i < m->parts.n; i++) close_choice(m, &openai_choices(m)[i]);
+    for (size_t i = 0; i < m->parts.n; i++) close_choice(m, &openai_choices(m)[i], false);
 }
 
 static void take_done(struct weir_message *m)
 {
     bool is_whole = is_all_finished(m);
     close_choices(m);
-    if (!is_whole)
-        message_note(m, "done_without_finish", "[DONE] came before every choice had finished");
+    if (!is_whole) note(m, "done_without_finish", "[DONE] came before every choice had finished");
     message_finish(m, is_whole ? WEIR_OUTCOME_MESSAGE : WEIR_OUTCOME_INCOMPLETE);
 }
 
@@ -278,8 +336,7 @@ static void take_end(struct weir_message *m)
 {
     bool is_whole = is_all_finished(m);
     close_choices(m);
-    if (is_whole)
-        message_note(m, "no_done", "the input ended after the finish reason, without [DONE]");
+    if (is_whole) note(m, "no_done", "the input ended after the finish reason, without [DONE]");
     message_finish(m, is_whole ? WEIR_OUTCOME_MESSAGE : WEIR_OUTCOME_INCOMPLETE);
 }
 
@@ -309,7 +366,7 @@ static void take_other_data(struct weir_message *m, const struct weir_sse_event 
     if (slice_eq(event->type, SLICE("error")))
         message_sender_failed(m, WEIR_STREAM_ERROR, NULL, event->data, NULL);
     else if (event->data.len == 0)
-        message_note(m, "ignored_event", "an event without data was passed over");
+        note(m, "ignored_event", "an event without data was passed over");
     else message_bad_event(m, event->data);
 }
 
@@ -326,11 +383,9 @@ static void take_event(struct weir_message *m, const struct weir_sse_event *even
 /* llama.cpp, until 2025, sends an error as a field of that name instead of an event. */
 static void take_field(struct weir_message *m, struct weir_slice name, struct weir_slice value)
 {
-    const struct weir_json *data = NULL;
     if (!slice_eq(name, SLICE("error"))) return;
     m->n_events++;
-    weir_json_doc_reset(m->scratch);
-    if (weir_json_parse(m->scratch, value, &data, NULL) != WEIR_OK) data = NULL;
+    const struct weir_json *data = message_read(m, value);
     const struct weir_json *error = weir_json_get_str(data, "error");
     message_sender_failed(m, WEIR_STREAM_ERROR, error ? error : data, value, data);
 }
@@ -345,6 +400,16 @@ static struct tool_input *input_at(const struct weir_message *m, size_t number)
     return &((struct openai_call *)m->calls.ptr)[number].input;
 }
 
+static const struct weir_json *block_at(const struct weir_message *m, size_t number)
+{
+    return ((struct openai_call *)m->calls.ptr)[number].node;
+}
+
+static const struct weir_json *choice_at(const struct weir_message *m, size_t number)
+{
+    return openai_choices(m)[number].node;
+}
+
 const struct dialect openai_dialect = {
     .take_event = take_event,
     .take_field = take_field,
@@ -352,4 +417,6 @@ const struct dialect openai_dialect = {
     .close = close_choices,
     .n_inputs = n_inputs,
     .input_at = input_at,
+    .block_at = block_at,
+    .choice_at = choice_at,
 };

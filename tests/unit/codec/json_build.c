@@ -433,3 +433,38 @@ TEST(member_to_be_changed_is_found)
     T_OK(weir_json_member(weir_json_member(o, SLICE("s")), SLICE("t")) == NULL);
     weir_json_doc_free(doc);
 }
+
+TEST(doubles_become_their_shortest_digits)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    T_EQ_STR(weir_json_text(weir_json_new_double(doc, 0.1)), "0.1");
+    T_EQ_STR(weir_json_text(weir_json_new_double(doc, -2.5e300)), "-2.5e+300");
+    T_EQ(weir_json_type_of(weir_json_new_double(doc, 1.0 / 3)), WEIR_JSON_NUMBER);
+    T_EQ(weir_json_type_of(weir_json_new_double(doc, 1e308 * 10)), WEIR_JSON_NULL);
+    weir_json_doc_free(doc);
+}
+
+TEST(update_that_does_not_fit_leaves_the_old_value)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(16384);
+    struct weir_json_doc *other = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    struct weir_json *large = weir_json_new(other, WEIR_JSON_ARRAY);
+    for (int i = 0; i < 1000; i++)
+        T_EQ(weir_json_push(other, large, weir_json_new(other, WEIR_JSON_NULL)), WEIR_OK);
+    T_EQ(weir_json_set(doc, o, SLICE("a"), weir_json_new_int(doc, 7)), WEIR_OK);
+    T_EQ(weir_json_update(doc, o, SLICE("a"), large), WEIR_LIMIT);
+    T_EQ_STR(weir_json_text(weir_json_get_str(o, "a")), "7");
+    weir_json_doc_free(doc);
+    weir_json_doc_free(other);
+}
+
+TEST(value_may_be_updated_with_what_contains_it)
+{
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_json *o = weir_json_new(doc, WEIR_JSON_OBJECT);
+    T_EQ(weir_json_set(doc, o, SLICE("a"), weir_json_new_int(doc, 7)), WEIR_OK);
+    T_EQ(weir_json_update(doc, o, SLICE("a"), o), WEIR_OK);
+    expect_value(o, "{\"a\":{\"a\":7}}");
+    weir_json_doc_free(doc);
+}

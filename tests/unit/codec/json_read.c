@@ -704,3 +704,36 @@ TEST(open_value_is_read_without_any_allocation)
     weir_json_reader_free(r);
     weir_json_doc_free(doc);
 }
+
+TEST(reader_says_what_it_expected)
+{
+    static const struct {
+        const char *text;
+        const char *expected;
+    } cases[] = {
+        {"", "a value"},
+        {"[", "a value or ]"},
+        {"[1,]", "a value"},
+        {"[1 2", "a comma or ]"},
+        {"{", "a key or }"},
+        {"{\"a\":1,}", "a key"},
+        {"{\"a\" 1", "a colon"},
+        {"{\"a\":null]", "a comma or }"},
+        {"1 2", "the end of the text"},
+        {"\"\n", "a character of a string, or its end"},
+        {"\"\xc3", "the rest of a UTF-8 character"},
+        {"\"\\x", "an escape"},
+        {"\"\\u00g", "four hexadecimal digits"},
+        {"nulx", "the rest of true, false or null"},
+        {"-x", "the rest of a number, or what may follow it"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct weir_json_doc *doc = weir_json_doc_new(0);
+        struct weir_json_reader *r = weir_json_reader_new(doc, 0);
+        enum weir_status st = weir_json_reader_feed(r, cases[i].text, strlen(cases[i].text));
+        T_OK(st == WEIR_OK || st == WEIR_JSON_SYNTAX);
+        T_EQ_STR(weir_slice_of(weir_json_reader_expected(r)), cases[i].expected);
+        weir_json_reader_free(r);
+        weir_json_doc_free(doc);
+    }
+}

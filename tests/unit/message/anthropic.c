@@ -48,6 +48,20 @@
     "{'id':'m1','type':'message','content':" content                                               \
     ",'stop_reason':null,'usage':{'input_tokens':5,'output_tokens':1}}"
 
+/* ---- tools that broke off, or came in odd forms ---- */
+
+STORY(tool_cut_before_its_input_is_truncated, START TOOL("0"), INCOMPLETE,
+      OPEN("[{'type':'tool_use','id':'t0','name':'f','input':{}}]"),
+      .notes = "tool_input_truncated ", .inputs = "0 truncated 0 {};")
+STORY(tool_before_an_error_is_truncated, START TOOL("0") "error {'type':'error'}\n", ERROR, NULL,
+      .notes = "tool_input_truncated ", .inputs = "0 truncated 0 {};")
+STORY(tool_ended_by_message_stop_is_whole, START TOOL("0") END, MESSAGE,
+      DONE("[{'type':'tool_use','id':'t0','name':'f','input':{}}]"), .notes = "",
+      .inputs = "0 complete 0 {};")
+STORY(scalar_input_stands_in_the_message_too, START TOOL("0") JSON("0", "12") STOP("0") END,
+      MESSAGE, DONE("[{'type':'tool_use','id':'t0','name':'f','input':12}]"), .notes = "",
+      .inputs = "0 complete 0 12;")
+
 /* ---- newer members ---- */
 
 STORY(compaction_comes_at_once,
@@ -90,8 +104,7 @@ STORY(tool_without_any_input_gets_an_empty_one,
 STORY(blocks_of_the_first_event_are_whole,
       "message_start {'type':'message_start','message':{'id':'m1','content':["
       "{'type':'text','text':'a'}]}}\n" SAY("0", "b") SAY("0", "c"),
-      INCOMPLETE, "{'id':'m1','content':[{'type':'text','text':'a'}]}",
-      .notes = "late_delta late_delta ")
+      INCOMPLETE, "{'id':'m1','content':[{'type':'text','text':'a'}]}", .notes = "late_delta ")
 STORY(half_at_the_end_of_the_start_joins,
       START BLOCK("0", "{'type':'text','text':'a\\ud83d'}") SAY("0", "\\ude80!") STOP("0") END,
       MESSAGE, DONE("[{'type':'text','text':'a\xf0\x9f\x9a\x80!'}]"), .notes = "")
@@ -190,7 +203,7 @@ STORY(blocks_stand_in_the_order_of_their_index,
       MESSAGE, DONE("[{'type':'text','text':'a'},{'type':'text','text':'bB'}]"))
 STORY(delta_for_an_unknown_index_is_noted_and_ignored,
       START TEXT("0") SAY("7", "x") SAY("0", "a") SAY("-1", "x") STOP("3") STOP("0") END, MESSAGE,
-      DONE("[{'type':'text','text':'a'}]"), .notes = "unknown_index unknown_index unknown_index ")
+      DONE("[{'type':'text','text':'a'}]"), .notes = "unknown_index ")
 STORY(event_without_a_usable_index_is_ignored,
       START TEXT("0") "content_block_delta {'type':'content_block_delta','delta':"
                       "{'type':'text_delta','text':'x'}}\n"
@@ -271,7 +284,7 @@ STORY(known_event_that_is_not_json_is_an_error, START "content_block_delta {oops
 STORY(truncated_known_event_is_an_error, START "message_stop {'type':'message_stop'\n", ERROR,
       OPEN("[]"), "{'code':'bad_event'}")
 STORY(other_events_that_are_not_json_are_noted, "[DONE]\nhello world\n" START "hello {\n" END,
-      MESSAGE, DONE("[]"), .notes = "ignored_event ignored_event ignored_event ")
+      MESSAGE, DONE("[]"), .notes = "ignored_event ")
 STORY(truncated_tool_input_is_settled_by_an_error,
       START TOOL("0")
           JSON("0", "{\\u0022a\\u0022:") "error {'type':'error','error':{'type':'e'}}\n",
@@ -377,17 +390,55 @@ TEST(unfinished_event_at_the_end_is_noted_and_dropped)
     text_fini(&stream);
 }
 
-TEST(notes_are_bounded)
+TEST(equal_notes_are_counted)
 {
     struct text stream = {0};
     struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
-    story_stream(&stream, START);
+    int64_t count = 0;
+    story_stream(&stream, START SAY("7", "x"));
     T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    const struct weir_json *note = weir_json_first(weir_message_notes(m));
+    T_OK(weir_json_get_str(note, "count") == NULL);
     stream.len = 0;
     story_stream(&stream, SAY("7", "x"));
-    for (int i = 0; i < 10000; i++) T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
-    T_OK(weir_json_count(weir_message_notes(m)) < 200);
-    T_OK(weir_json_count(weir_message_notes(m)) > 10);
+    for (int i = 1; i < 100000; i++) T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_EQ(weir_json_count(weir_message_notes(m)), 1);
+    T_OK(weir_json_int64(weir_json_get_str(note, "count"), &count));
+    T_EQ(count, 100000);
+    weir_message_free(m);
+    text_fini(&stream);
+}
+
+TEST(notes_name_what_they_are_about_and_are_bounded)
+{
+    struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
+    const struct weir_json *last = NULL;
+    char data[32];
+    for (int i = 0; i < 1000; i++) {
+        int len = snprintf(data, sizeof data, "{\"type\":\"t%d\"}", i);
+        struct weir_sse_event event = {.data = {data, (size_t)len}};
+        T_EQ(weir_message_event(m, &event), WEIR_OK);
+    }
+    const struct weir_json *note = weir_json_first(weir_message_notes(m));
+    T_EQ_STR(weir_json_text(weir_json_get_str(note, "name")), "t0");
+    T_EQ(weir_json_count(weir_message_notes(m)), 65);
+    for (; note; note = weir_json_next(note)) last = note;
+    T_EQ_STR(weir_json_text(weir_json_get_str(last, "code")), "more_notes");
+    weir_message_free(m);
+}
+
+TEST(numbers_lead_to_their_blocks)
+{
+    struct text stream = {0};
+    struct weir_message *m = weir_message_new(WEIR_ANTHROPIC, NULL, NULL, NULL);
+    story_stream(&stream, START TOOL("5") TOOL("1") JSON("1", "[") STOP("1"));
+    T_EQ(weir_message_feed(m, stream.ptr, stream.len), WEIR_OK);
+    T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_block(m, 0), "id")), "t5");
+    T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_block(m, 1), "id")), "t1");
+    T_OK(weir_message_block(m, 2) == NULL);
+    T_OK(weir_message_choice(m, 0) == NULL);
+    const struct weir_json *note = weir_json_first(weir_message_notes(m));
+    T_EQ_STR(weir_json_text(weir_json_get_str(note, "id")), "t1");
     weir_message_free(m);
     text_fini(&stream);
 }

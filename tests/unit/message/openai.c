@@ -171,6 +171,106 @@ STORY(function_call_of_old_grows,
                    "'function_call'")),
       .notes = "", .inputs = "0 complete 0 {'a':1};")
 
+STORY(call_cut_before_its_arguments_is_truncated,
+      CALL("{'index':0,'id':'a','function':{'name':'rm','arguments':''}}"), INCOMPLETE,
+      WHOLE(CHOICE(CALLS(F("a", "rm", "")), "null")), .notes = "tool_input_truncated ",
+      .inputs = "0 truncated 0 -;")
+STORY(call_without_arguments_is_whole_when_its_choice_finishes,
+      CALL("{'index':0,'id':'a','function':{'name':'now','arguments':''}}") FINISH("tool_calls")
+          DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "now", "")), "'tool_calls'")), .notes = "",
+      .inputs = "0 complete 0 {};")
+STORY(id_that_changes_with_every_piece_is_one_call,
+      CALL("{'index':0,'id':'c1','function':{'name':'f','arguments':''}}")
+          CALL("{'index':0,'id':'c2','function':{'arguments':'{'}}")
+              CALL("{'index':0,'id':'c3','function':{'arguments':'}'}}") FINISH("tool_calls") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("c1", "f", "{}")), "'tool_calls'")), .notes = "")
+STORY(pieces_of_two_ids_at_one_index_interleave,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'['}}")
+          CALL("{'index':0,'id':'b','function':{'name':'g','arguments':'['}}")
+              CALL("{'index':0,'id':'a','function':{'arguments':'1]'}}")
+                  CALL("{'index':0,'id':'b','function':{'arguments':'2]'}}") FINISH("tool_calls")
+                      DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "[1]") "," F("b", "g", "[2]")), "'tool_calls'")),
+      .notes = "")
+STORY(second_call_without_id_and_arguments_is_one_of_its_own,
+      CALL("{'index':0,'function':{'name':'f','arguments':'{}'}}")
+          CALL("{'index':0,'function':{'name':'g','arguments':''}}") FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(CALLS("{'id':null,'type':'function','function':{'name':'f','arguments':'{}'}},"
+                         "{'id':null,'type':'function','function':{'name':'g','arguments':''}}"),
+                   "'tool_calls'")),
+      .notes = "")
+STORY(arguments_of_any_type_are_written_out,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':[1]}}") FINISH("tool_calls")
+          DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "[1]")), "'tool_calls'")), .notes = "",
+      .inputs = "0 complete 0 [1];")
+STORY(input_of_a_custom_tool_is_joined,
+      CALL("{'index':0,'id':'a','type':'custom','custom':{'name':'sh','input':'l'}}")
+          CALL("{'index':0,'custom':{'input':'s'}}") FINISH("tool_calls") DONE,
+      MESSAGE,
+      WHOLE(CHOICE(CALLS("{'id':'a','type':'custom','custom':{'name':'sh','input':'ls'}}"),
+                   "'tool_calls'")),
+      .notes = "", .inputs = "")
+STORY(stray_call_beside_a_function_call_does_no_harm,
+      DELTA("{'function_call':{'name':'f','arguments':'{'},'tool_calls':[{'arguments':[],"
+            "'function':{'arguments':'x'}}]}") DELTA("{'function_call':{'arguments':'}'}}")
+          FINISH("stop") DONE,
+      MESSAGE, NULL, .notes = "tool_input_invalid ")
+STORY(late_pieces_do_no_harm,
+      CALL("{'index':0,'id':'a','function':{'name':'f','arguments':'{}'}}") FINISH("tool_calls")
+          CALL("{'index':0,'id':'a','function':{'arguments':'x'}}")
+              DELTA("{'role':'assistant','content':null}") DONE,
+      MESSAGE, WHOLE(CHOICE(CALLS(F("a", "f", "{}")), "'tool_calls'")), .notes = "late_delta ")
+
+/* ---- members, again ---- */
+
+STORY(equal_pieces_are_pieces_all_the_same,
+      CHUNK("{'index':0,'delta':{'content':'a','audio':{'data':'AA'}},'logprobs':{'content':[1]}}")
+          CHUNK("{'index':0,'delta':{'content':'a','audio':{'data':'AA'}},'logprobs':{'content':"
+                "[1]}}") FINISH("stop") DONE,
+      MESSAGE,
+      WHOLE("{'index':0,'message':{'role':'assistant','content':'aa','audio':{'data':'AAAA'}},"
+            "'finish_reason':'stop','logprobs':{'content':[1,1]}}"),
+      .notes = "")
+STORY(
+    list_sent_whole_each_time_is_not_doubled,
+    "{'id':'c1','object':'x','created':5,'model':'g','citations':['u'],'choices':[]}\n"
+    "{'id':'c1','object':'x','created':5,'model':'g','citations':['u','v'],'choices':[]}\n" FINISH(
+        "stop") DONE,
+    MESSAGE,
+    "{'id':'c1','object':'chat.completion','created':5,'model':'g','citations':['u','v'],"
+    "'choices':[" CHOICE(TEXT("null"), "'stop'") "]}",
+    .notes = "")
+STORY(lists_of_a_choice_are_extended,
+      CHUNK("{'index':0,'delta':{},'token_ids':[1]}")
+          CHUNK("{'index':0,'delta':{},'token_ids':[2],'finish_reason':'stop'}") DONE,
+      MESSAGE,
+      WHOLE("{'index':0,'message':{'role':'assistant','content':null},'finish_reason':'stop',"
+            "'token_ids':[1,2]}"),
+      .notes = "")
+STORY(what_differs_from_chunk_to_chunk_is_no_oddity,
+      "{'id':'c1','object':'x','created':5,'model':'g','obfuscation':'q','choices':[]}\n"
+      "{'id':'c2','object':'x','created':6,'model':'h','obfuscation':'r','choices':[]}\n" FINISH(
+          "stop") DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("null"), "'stop'")), .notes = "")
+STORY(objects_of_a_chunk_are_as_they_last_came,
+      "{'id':'c1','object':'x','created':5,'model':'g','timings':{'n':1},'choices':[]}\n"
+      "{'id':'c1','object':'x','created':5,'model':'g','timings':{'n':2},'choices':[]}\n" FINISH(
+          "stop") DONE,
+      MESSAGE,
+      "{'id':'c1','object':'chat.completion','created':5,'model':'g','timings':{'n':2},"
+      "'choices':[" CHOICE(TEXT("null"), "'stop'") "]}",
+      .notes = "")
+STORY(whole_message_in_one_chunk_is_taken,
+      CHUNK("{'index':0,'message':{'role':'assistant','content':'hello'},'finish_reason':'stop'}")
+          DONE,
+      MESSAGE, WHOLE(CHOICE(TEXT("'hello'"), "'stop'")), .notes = "")
+STORY(an_object_where_a_list_must_be_is_none,
+      DELTA("{'tool_calls':{'index':0,'function':{'name':'f'}}}") FINISH("stop") DONE, MESSAGE,
+      WHOLE(CHOICE(TEXT("null"), "'stop'")), .notes = "")
+
 /* ---- the frame, goes on ---- */
 
 STORY(unknown_members_are_kept,
@@ -566,5 +666,22 @@ TEST(many_calls_are_found_by_index_and_by_id)
     for (size_t i = 0; i < N; i++) T_EQ(weir_message_input_state(m, i, NULL), WEIR_INPUT_COMPLETE);
     T_EQ(weir_message_input_state(m, N, NULL), WEIR_INPUT_NONE);
     weir_buf_fini(&data);
+    weir_message_free(m);
+}
+
+TEST(numbers_lead_to_choices_and_calls)
+{
+    struct weir_message *m = weir_message_new(WEIR_OPENAI, NULL, NULL, NULL);
+    struct weir_sse_event event = {
+        .data = SLICE("{\"choices\":[{\"index\":1,\"delta\":{\"content\":\"b\"}},"
+                      "{\"index\":0,\"delta\":{\"tool_calls\":[{\"index\":3,\"id\":\"x\"}]}}]}")};
+    int64_t index = 0;
+    T_EQ(weir_message_event(m, &event), WEIR_OK);
+    T_OK(weir_json_int64(weir_json_get_str(weir_message_choice(m, 0), "index"), &index));
+    T_EQ(index, 1);
+    T_OK(weir_message_choice(m, 1) != NULL);
+    T_OK(weir_message_choice(m, 2) == NULL);
+    T_EQ_STR(weir_json_text(weir_json_get_str(weir_message_block(m, 0), "id")), "x");
+    T_OK(weir_message_block(m, 1) == NULL);
     weir_message_free(m);
 }
