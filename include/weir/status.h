@@ -30,7 +30,10 @@ WEIR_BEGIN
     X(STREAM_EMPTY, "stream_empty", "the stream ended without a single event", 502, true)          \
     X(STREAM_CUT, "stream_incomplete", "the stream ended before the message did", 502, true)       \
     X(IO, "io_error", "reading or writing failed", 500, true)                                      \
-    X(INTERNAL, "internal_error", "weir made a mistake", 500, false)
+    X(INTERNAL, "internal_error", "weir made a mistake", 500, false)                               \
+    X(NO_SPACE, "no_space", "the disk is full", 503, true)                                         \
+    X(CORRUPT, "corrupt", "stored data are damaged", 500, false)                                   \
+    X(STORAGE, "storage_unavailable", "the store cannot write; reads go on", 503, true)
 
 enum weir_status {
 #define WEIR_STATUS_ENUM(symbol, name, text, http, retryable) WEIR_##symbol,
