@@ -123,6 +123,7 @@ install:
 	  echo "make install: build/ is for $$(cat build/prefix); run make PREFIX=$(PREFIX) first"; \
 	  exit 1; }
 	@meson install -C build --no-rebuild
+	@rm -f build/meson-logs/install-log.txt
 
 clean:
 	rm -rf build build-asan build-tsan build-fuzz build-coverage build-bench build-gcc build-clang
