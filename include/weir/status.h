@@ -33,7 +33,35 @@ WEIR_BEGIN
     X(INTERNAL, "internal_error", "weir made a mistake", 500, false)                               \
     X(NO_SPACE, "no_space", "the disk is full", 503, true)                                         \
     X(CORRUPT, "corrupt", "stored data are damaged", 500, false)                                   \
-    X(STORAGE, "storage_unavailable", "the store cannot write; reads go on", 503, true)
+    X(STORAGE, "storage_unavailable", "the store cannot write; reads go on", 503, true)            \
+    X(NOT_FOUND, "not_found", "there is no such thing", 404, false)                                \
+    X(SEALED, "sealed", "the log takes no more events", 409, false)                                \
+    X(CONFLICT, "conflict", "somebody else changed it first", 409, false)                          \
+    X(BUSY, "busy", "too much is waiting; try again shortly", 503, true)                           \
+    X(LOCKED, "locked", "another process has the store open", 503, true)                           \
+    X(NEWER, "newer_version", "a newer weir wrote this store", 500, false)                         \
+    X(NO_AUTH, "missing_authorization", "the request carries no key", 401, false)                  \
+    X(BAD_TOKEN, "invalid_token", "the key is not known or was revoked", 401, false)               \
+    X(FORBIDDEN, "forbidden", "the key does not allow this", 403, false)                           \
+    X(BAD_REQUEST, "invalid_request", "the request is not well-formed", 400, false)                \
+    X(BAD_FIELD, "invalid_field", "a field or parameter has a value it cannot have", 400, false)   \
+    X(BAD_METHOD, "method_not_allowed", "the resource does not know this method", 405, false)      \
+    X(NOT_ACCEPTABLE, "not_acceptable", "no form that is acceptable can be sent", 406, false)      \
+    X(TIMEOUT, "request_timeout", "the request took too long to arrive", 408, true)                \
+    X(EXISTS, "already_exists", "there is one already", 409, false)                                \
+    X(TOO_LARGE, "payload_too_large", "the body is larger than the limit", 413, false)             \
+    X(URI_TOO_LONG, "uri_too_long", "the address is longer than the limit", 414, false)            \
+    X(BAD_TYPE, "unsupported_media_type", "the body is of a kind that is not taken", 415, false)   \
+    X(BAD_EXPECT, "expectation_failed", "an expectation that cannot be met", 417, false)           \
+    X(RATE_LIMIT, "rate_limit_exceeded", "too many requests with this key", 429, true)             \
+    X(HEAD_TOO_LARGE, "header_too_large", "the header fields are larger than the limit", 431,      \
+      false)                                                                                       \
+    X(NOT_IMPLEMENTED, "not_implemented", "a transfer coding or method that is not known", 501,    \
+      false)                                                                                       \
+    X(TOO_MANY, "too_many_connections", "there are too many connections", 503, true)               \
+    X(HTTP_VERSION, "http_version_not_supported", "only HTTP/1.0 and HTTP/1.1 are spoken here",    \
+      505, false)                                                                                  \
+    X(SHUTDOWN, "shutting_down", "the server is going down; reconnect", 503, true)
 
 enum weir_status {
 #define WEIR_STATUS_ENUM(symbol, name, text, http, retryable) WEIR_##symbol,

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who may do what: API keys, their scopes and their rates.
+ *
+ * A key is "weir_" + 12 characters that name it + "_" + 43 characters of secret (256 bits,
+ * base64url). The store has a document of kind "key" for each, with the SHA-256 of the whole
+ * key, never the key. The table of keys is read at the start and changed together with the
+ * documents; every loop reads it.
+ *
+ * 1. keys_open() reads all from the store.
+ * 2. keys_find() for each request; keys_create(), keys_revoke(), keys_each() for the commands.
+ * 3. keys_close().
+ *
+ * Any thread.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "store/store.h"
+
+enum scope { SCOPE_NONE = 0, SCOPE_READ = 1, SCOPE_WRITE = 2, SCOPE_ADMIN = 4 };
+
+enum { KEY_NAME_BYTES = 12, KEY_TEXT_BYTES = 5 + KEY_NAME_BYTES + 1 + 43 + 1 };
+
+/* Who asks. */
+struct access {
+    char name[KEY_NAME_BYTES + 1]; /* of the key; empty: none was needed */
+    char owner[64];                /* whose data; "" without keys */
+    unsigned scopes;               /* of enum scope */
+};
+
+struct keys;
+
+struct key_info {
+    char name[KEY_NAME_BYTES + 1];
+    char label[64];
+    char owner[64];
+    unsigned scopes;
+    double rate_per_s; /* 0: no limit */
+    double burst;
+    int64_t created_ms;
+    int64_t revoked_ms; /* 0: not */
+};
+
+WEIR_MUST_CHECK enum weir_status keys_open(struct keys **out, struct store *store,
+                                           const struct clock *clock);
+void keys_close(struct keys *k);
+
+/*
+ * Who a key belongs to. WEIR_BAD_TOKEN, or WEIR_RATE_LIMIT with *retry_after_ms set: a request
+ * with this key may pass again then.
+ */
+WEIR_MUST_CHECK enum weir_status keys_find(struct keys *k, struct weir_slice key,
+                                           struct access *who, uint64_t *retry_after_ms);
+
+/* Makes a key from `info` (name and times are filled in); `text` is the key itself. */
+WEIR_MUST_CHECK enum weir_status keys_create(struct keys *k, struct key_info *info,
+                                             char text[KEY_TEXT_BYTES]);
+WEIR_MUST_CHECK enum weir_status keys_revoke(struct keys *k, struct weir_slice name);
+
+/* All keys by name, revoked ones too. */
+WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
+                                           void (*each)(void *user, const struct key_info *info),
+                                           void *user);

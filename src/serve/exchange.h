@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An exchange: one request and its answer. The connection makes it when the whole request is
+ * there and frees it when the answer is written; answers leave a connection in the order of
+ * their requests, whatever order they are ready in.
+ *
+ * 1. The route's handler is called with it. It answers at once, or keeps the pointer and
+ *    answers later, on the same loop thread.
+ * 2. Exactly one of exchange_json(), exchange_text(), exchange_empty(), exchange_error(),
+ *    exchange_watch() ends it.
+ *
+ * A peer that goes away in between does not end the exchange: the answer is dropped then.
+ * What the handler needs until the answer comes from exchange_alloc(). Loop thread only.
+ */
+#pragma once
+
+#include "codec/http.h"
+#include "serve/access.h"
+#include "store/store.h"
+
+struct server; /* what all loops share: store, keys, configuration, counters */
+struct worker; /* one loop: its connections, its fan */
+struct exchange;
+
+enum { ROUTE_MAX_PARAMS = 4 };
+
+typedef void (*handler_fn)(struct exchange *ex);
+
+/* A row of the route table; see routes.c. */
+struct route {
+    enum http_method method;
+    const char *pattern; /* "/v1/streams/:name"; a parameter is one whole decoded segment */
+    handler_fn handle;
+    enum scope scope;        /* what the key must allow; SCOPE_NONE: anyone */
+    bool takes_key_in_query; /* "?api_key=", for EventSource */
+    const char *name;        /* for the access log and metrics: "streams.append" */
+};
+
+struct server *exchange_server(struct exchange *ex);
+struct worker *exchange_worker(struct exchange *ex);
+const struct http_head *exchange_head(const struct exchange *ex);
+struct weir_slice exchange_body(const struct exchange *ex);
+
+/* The i-th parameter of the route's pattern, decoded. */
+struct weir_slice exchange_param(const struct exchange *ex, unsigned i);
+
+/* The decoded value of a query parameter; false when it is not there. */
+bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *value);
+
+/* Who asks; never NULL. */
+const struct access *exchange_access(const struct exchange *ex);
+
+/* Memory that lives as long as the exchange; NULL when its ceiling is reached. */
+void *exchange_alloc(struct exchange *ex, size_t size);
+
+/* A field for the head of the answer, before it is given. */
+void exchange_field(struct exchange *ex, const char *name, struct weir_slice value);
+
+/* The answer; bodies are copied. HEAD gets the same without the body. */
+void exchange_json(struct exchange *ex, int status, struct weir_slice json);
+void exchange_text(struct exchange *ex, int status, const char *media_type, struct weir_slice text);
+void exchange_empty(struct exchange *ex, int status);
+
+/*
+ * {"error":{"code","message","request_id","docs_url"}} with the status's HTTP code; the
+ * message is the status's sentence, or what `format` says.
+ */
+void exchange_error(struct exchange *ex, enum weir_status code, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* How a log is to be watched. */
+struct watch_options {
+    uint64_t from;         /* the first id to send; SUB_FROM_LATEST */
+    bool has_last_id;      /* from is one more than an id the reader says it has */
+    bool ends_at_newest;   /* replay, then end the answer */
+    unsigned heartbeat_ms; /* 0: none; comment lines in silence */
+};
+
+/*
+ * Answers with the log as an event stream, for as long as it lasts: 204 when the reader has
+ * all of a sealed log, 400 invalid_field when the reader claims an id that is not there yet.
+ */
+void exchange_watch(struct exchange *ex, struct weir_slice log, const struct watch_options *how);
+
+/*
+ * Gives a commit to the store; `then` is called on this loop's thread with its result, also
+ * when the peer has gone (and must answer then, too).
+ */
+typedef void (*committed_fn)(struct exchange *ex, const struct commit_result *result);
+void exchange_commit(struct exchange *ex, struct commit *c, committed_fn then);
+
+/* The route table, ended by a row without a handler. */
+extern const struct route routes[];

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The store: logs, documents, and commits that join them.
+ *
+ * A log is a name and the events 1, 2, 3… appended to it, without gap or repeat, over
+ * crashes too. An event is kept in wire form: "id: N\n" is put in front of the frame
+ * that was appended. A document is bytes under (kind, id), with an owner and a version.
+ * A commit is a list of appends, seals, drops and documents that happen all or not at all.
+ *
+ * 1. store_open() takes the folder, which no other process may have open, and recovers it.
+ * 2. commit_new(), commit_append() & co., store_commit(). `done` says how it went.
+ * 3. store_read() and document functions, at any time, from any thread.
+ * 4. store_close() when every commit's `done` was called.
+ *
+ * Durable: `done` with WEIR_OK is called, and news are given, only after the commit is on
+ *   the disk (STORE_DURABLE_FULL). With STORE_DURABLE_NORMAL it is in the hands of the
+ *   kernel: it survives a crash of the process, the last moments not that of the machine.
+ * Order: commits of one thread happen in the order given. All that a log's reader sees is
+ *   a prefix of it. A commit is visible as a whole: news of it come in one call.
+ * Isolation: a read sees what was committed before it began, and nothing else.
+ * Failure: `done` with another status means that nothing of the commit happened and nobody
+ *   saw any of it, with one exception: after WEIR_STORAGE nobody knows until the store was
+ *   opened again; nobody has seen it until then.
+ *
+ *   WEIR_NOT_FOUND   a sealed, dropped or versioned thing is not there
+ *   WEIR_SEALED      an append to a log that was sealed
+ *   WEIR_CONFLICT    a document's version, or a log's newest id, is not the one expected
+ *   WEIR_NO_SPACE    the disk is full: room may come
+ *   WEIR_BUSY        too much is waiting to be committed: try again
+ *   WEIR_STORAGE     a write or a sync failed: nothing is accepted any more; reads go on.
+ *                    Only closing and opening the store helps
+ *   WEIR_LIMIT       larger than a ceiling below
+ *   WEIR_CORRUPT, WEIR_IO, WEIR_NOMEM
+ *
+ * Any thread, unless a function says otherwise.
+ */
+#pragma once
+
+#include <stdatomic.h>
+
+#include <weir/status.h>
+
+#include "base/clock.h"
+
+enum {
+    STORE_NAME_BYTES = 255,       /* longest name of a log, kind, id or owner */
+    STORE_FRAME_BYTES = 4 << 20,  /* longest frame */
+    STORE_COMMIT_BYTES = 8 << 20, /* largest commit */
+    STORE_DOC_BYTES = 4 << 20,    /* largest document */
+};
+
+/* What store_commit() and the readers of logs hand around: see below. */
+struct store;
+struct commit;
+
+/* ---- chunks: some events of a log, one behind the other, as they go on the wire ---- */
+
+/* Immutable; counted references. Any thread. */
+struct chunk {
+    atomic_uint refs;
+    uint32_t len;
+    uint64_t first; /* id of its first event */
+    uint64_t last;  /* id of its last event */
+    char bytes[];
+};
+
+struct chunk *chunk_ref(struct chunk *c);
+void chunk_unref(struct chunk *c); /* NULL is allowed */
+
+/* The bytes from event `id` on, which is in the chunk. Borrowed. */
+struct weir_slice chunk_from(const struct chunk *c, uint64_t id);
+
+/* ---- life ---- */
+
+enum store_durability { STORE_DURABLE_FULL, STORE_DURABLE_NORMAL };
+
+/* A log advanced, was sealed or was dropped. */
+struct store_news {
+    struct weir_slice log; /* its name */
+    uint64_t log_id;       /* tells a log from an earlier one of the same name */
+    struct chunk *chunk;   /* the new events; NULL when there are none. Ref it to keep it */
+    bool is_sealed;
+    bool is_dropped;
+};
+
+/*
+ * All that became visible by one sync, in order. Called by the committer's thread, after
+ * reads can see it and before any `done` of it. Must be short.
+ */
+typedef void (*store_news_fn)(void *user, const struct store_news *news, size_t n);
+
+/* 0 or NULL in any field means its default. */
+struct store_options {
+    enum store_durability durability;
+    const struct clock *clock;
+    uint64_t pending_bytes; /* 16 MiB: committed bytes that may wait in memory to be settled */
+    uint64_t queue_bytes;   /* 64 MiB: bytes that may wait to be committed, then WEIR_BUSY */
+    uint64_t segment_bytes; /* of the journal */
+    unsigned max_logs;      /* 65,536: logs remembered in memory beyond those with pending events */
+    unsigned n_readers;     /* 2: threads that read for store_read_later() */
+    store_news_fn on_news;
+    void *user;
+};
+
+/* Where an opening failed, for people. */
+struct store_error {
+    char text[256];
+};
+
+/*
+ * Opens a store in `folder`, which is made if it is not there. WEIR_LOCKED when another
+ * process has it, WEIR_NEWER when a newer weir wrote it.
+ */
+WEIR_MUST_CHECK enum weir_status store_open(struct store **out, const char *folder,
+                                            const struct store_options *options,
+                                            struct store_error *error);
+
+/* Commits what is queued, settles and closes. NULL is allowed. */
+void store_close(struct store *s);
+
+/* ---- committing ---- */
+
+struct commit_result {
+    enum weir_status status;
+    uint64_t first;   /* ids of the first and last event of the commit's last append run; */
+    uint64_t last;    /* 0 when it appended none */
+    uint64_t version; /* of the last document put */
+};
+
+/* Called once for each commit, by the committer's thread. Must be short. */
+typedef void (*commit_done_fn)(void *user, const struct commit_result *result);
+
+/* An empty commit; `expected_bytes` is a hint. NULL when there is no memory. */
+struct commit *commit_new(size_t expected_bytes);
+void commit_free(struct commit *c); /* one that was not given to store_commit() */
+
+/*
+ * Appends an event to a log, which is made if it is not there. The frame is wire form
+ * without the id line: lines that end in LF, then an empty line, no CR, no NUL. A commit that
+ * goes wrong remembers it: WEIR_INVALID, WEIR_LIMIT or WEIR_NOMEM from store_commit().
+ */
+void commit_append(struct commit *c, struct weir_slice log, struct weir_slice frame);
+
+/* The commit happens only if the log's newest id is `last` by then; 0: empty or not there. */
+void commit_expect(struct commit *c, struct weir_slice log, uint64_t last);
+
+/* No more appends; the log expires `keep_ms` from now, or never when it is negative. */
+void commit_seal(struct commit *c, struct weir_slice log, int64_t keep_ms);
+
+/* Forgets a log and all its events. The name may be used again, from id 1. */
+void commit_drop(struct commit *c, struct weir_slice log);
+
+enum { DOC_ANY_VERSION = -1, DOC_MUST_BE_NEW = 0 };
+
+/*
+ * Puts a document, if its version is the expected one (or DOC_ANY_VERSION, DOC_MUST_BE_NEW).
+ * Versions are 1, 2, 3…, and go on when a document is removed and put again within
+ * the memory of the store; do not rely on the latter.
+ */
+struct doc_key {
+    struct weir_slice kind;
+    struct weir_slice id;
+};
+void commit_put(struct commit *c, struct doc_key key, int64_t expected_version,
+                struct weir_slice owner, struct weir_slice body);
+void commit_remove(struct commit *c, struct doc_key key, int64_t expected_version);
+
+/* Takes the commit. `done` is always called, maybe before this returns, when it is refused. */
+void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user);
+
+/* The same, and waits. */
+struct commit_result store_commit_wait(struct store *s, struct commit *c);
+
+/* ---- reading logs ---- */
+
+struct log_state {
+    bool exists;
+    bool is_sealed;
+    uint64_t log_id;
+    uint64_t last; /* newest durable event; 0: none */
+};
+
+enum { STORE_READ_CHUNKS = 8 };
+
+struct log_read {
+    enum weir_status status;
+    struct log_state state;
+    struct chunk *chunks[STORE_READ_CHUNKS]; /* references are the receiver's */
+    unsigned n_chunks;
+};
+
+/*
+ * Events from id `from` on, without a gap, up to about `max_bytes` but one event at least.
+ * No chunk when there is no such event (yet). max_bytes 0 asks for the state alone. It may
+ * wait for the disk.
+ */
+void store_read(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                struct log_read *out);
+
+/* The same if that can be told without waiting for the disk; else false. */
+bool store_read_now(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                    struct log_read *out);
+
+/* Called by one of the store's reading threads; takes over the references. */
+typedef void (*log_read_fn)(void *user, const struct log_read *read);
+
+/* The same by a thread of the store's. */
+void store_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                      log_read_fn done, void *user);
+
+/* ---- reading documents ---- */
+
+struct doc {
+    struct weir_slice kind, id, owner, body; /* inside `memory` */
+    int64_t version;
+    void *memory;
+};
+
+/* WEIR_NOT_FOUND; free with doc_fini(). May wait for the disk. */
+WEIR_MUST_CHECK enum weir_status store_doc_get(struct store *s, struct doc_key key,
+                                               struct doc *out);
+void doc_fini(struct doc *d);
+
+/* WEIR_OK to go on; anything else ends the listing and is returned. */
+typedef enum weir_status (*doc_fn)(void *user, const struct doc *doc);
+
+/*
+ * The documents of a kind, of one owner or (an empty one) of all, with ids after `after`,
+ * by rising id (compared byte for byte), up to `limit`.
+ */
+WEIR_MUST_CHECK enum weir_status store_doc_list(struct store *s, struct weir_slice kind,
+                                                struct weir_slice owner, struct weir_slice after,
+                                                size_t limit, doc_fn each, void *user);
+
+/* ---- looking after it ---- */
+
+/* WEIR_OK when a commit would be accepted now. */
+WEIR_MUST_CHECK enum weir_status store_is_writable(struct store *s);
+
+/* Everything committed so far is in the database, and may be read there by other tools. */
+WEIR_MUST_CHECK enum weir_status store_settle(struct store *s);
+
+/* A consistent copy, while everything goes on, into a file that must not exist. */
+WEIR_MUST_CHECK enum weir_status store_backup(struct store *s, const char *path,
+                                              struct store_error *error);
+
+/* Reads everything and reports each thing that is wrong; *n_wrong counts. */
+typedef void (*store_complaint_fn)(void *user, const char *text);
+WEIR_MUST_CHECK enum weir_status store_check(struct store *s, store_complaint_fn complain,
+                                             void *user, uint64_t *n_wrong);
+
+/* Upper bounds of the histogram's buckets; the last one has none. */
+enum { STORE_HISTOGRAM_BUCKETS = 16 };
+
+struct store_histogram {
+    uint64_t counts[STORE_HISTOGRAM_BUCKETS]; /* bucket i: up to 2^i units; the last: more */
+    uint64_t n;
+    uint64_t sum;
+};
+
+struct store_stats {
+    uint64_t n_commits, n_events, n_refused, n_syncs, n_settles, n_reads;
+    uint64_t event_bytes, read_bytes, pending_bytes, queued_bytes;
+    struct store_histogram batch_commits; /* commits in a sync */
+    struct store_histogram commit_us;     /* from store_commit() to done */
+    bool is_broken;
+};
+
+void store_stats(struct store *s, struct store_stats *out);
