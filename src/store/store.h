@@ -36,11 +36,10 @@
  */
 #pragma once
 
-#include <stdatomic.h>
-
 #include <weir/status.h>
 
 #include "base/clock.h"
+#include "store/chunk.h"
 
 enum {
     STORE_NAME_BYTES = 255,       /* longest name of a log, kind, id or owner */
@@ -52,23 +51,6 @@ enum {
 /* What store_commit() and the readers of logs hand around: see below. */
 struct store;
 struct commit;
-
-/* ---- chunks: some events of a log, one behind the other, as they go on the wire ---- */
-
-/* Immutable; counted references. Any thread. */
-struct chunk {
-    atomic_uint refs;
-    uint32_t len;
-    uint64_t first; /* id of its first event */
-    uint64_t last;  /* id of its last event */
-    char bytes[];
-};
-
-struct chunk *chunk_ref(struct chunk *c);
-void chunk_unref(struct chunk *c); /* NULL is allowed */
-
-/* The bytes from event `id` on, which is in the chunk. Borrowed. */
-struct weir_slice chunk_from(const struct chunk *c, uint64_t id);
 
 /* ---- life ---- */
 
