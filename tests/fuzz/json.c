@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Strict JSON: verdict, offset and value of the whole text and of the text in
- * pieces, against the slow reader and against jansson.
+ * pieces, against the slow reader and against jansson; the checker's verdict too.
  */
 #include <weir/json.h>
 
+#include "codec/json_check.h"
 #include "fuzz/fuzz.h"
 #include "oracle/json_peer.h"
 #include "oracle/json_slow.h"
@@ -44,6 +45,13 @@ static void check_pieces(struct weir_slice input, struct cut *cut, enum weir_sta
     weir_json_doc_free(doc);
 }
 
+static void check_checker(struct weir_slice input, enum weir_status want_st, size_t want_offset)
+{
+    struct json_found found;
+    fuzz_true("the checker has the same verdict", json_check(input, NULL, NULL, &found) == want_st);
+    fuzz_true("the checker has the same offset", found.offset == want_offset);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct cut cut;
@@ -60,6 +68,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fuzz_true("a value exactly when it is JSON", (v != NULL) == (st == WEIR_OK));
     if (v) check_value(v, input);
     check_pieces(input, &cut, want_st, want_offset);
+    check_checker(input, want_st, want_offset);
     const char *complaint = json_peer_disagreement(input);
     fuzz_true(complaint ? complaint : "jansson agrees", !complaint);
     weir_json_doc_free(doc);
