@@ -10,7 +10,9 @@
  *    exchange_watch() ends it.
  *
  * A peer that goes away in between does not end the exchange: the answer is dropped then.
- * What the handler needs until the answer comes from exchange_alloc(). Loop thread only.
+ * Whatever the request says (head, body, parameters, query values) lies in the loop's one
+ * read buffer and is borrowed until the handler returns; what is needed after that is copied
+ * into exchange_alloc(). Who asks, and the request's id, stay. Loop thread only.
  */
 #pragma once
 
@@ -41,19 +43,24 @@ struct worker *exchange_worker(struct exchange *ex);
 const struct http_head *exchange_head(const struct exchange *ex);
 struct weir_slice exchange_body(const struct exchange *ex);
 
-/* The i-th parameter of the route's pattern, decoded. */
+/* The i-th parameter of the route's pattern, decoded; never empty. */
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i);
 
 /* The decoded value of a query parameter; false when it is not there. */
 bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *value);
 
-/* Who asks; never NULL. */
+/* Who asks; never NULL. Without keys, and over the control socket, it may do everything. */
 const struct access *exchange_access(const struct exchange *ex);
+bool exchange_is_local(const struct exchange *ex); /* it came over the control socket */
+
+/* "req_01J…", or what the client called it. */
+struct weir_slice exchange_request_id(const struct exchange *ex);
 
 /* Memory that lives as long as the exchange; NULL when its ceiling is reached. */
+enum { EXCHANGE_MEMORY_BYTES = 2 << 20 };
 void *exchange_alloc(struct exchange *ex, size_t size);
 
-/* A field for the head of the answer, before it is given. */
+/* A field for the head of the answer, before it is given. The name is not copied. */
 void exchange_field(struct exchange *ex, const char *name, struct weir_slice value);
 
 /* The answer; bodies are copied. HEAD gets the same without the body. */

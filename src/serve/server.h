@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server: a store, its keys, and workers that answer requests.
+ *
+ * 1. server_options_init(), then whatever is to be different.
+ * 2. server_new() binds the addresses, gives up privileges, opens the store and makes the
+ *    workers. Connections wait in the kernel's queue from now on; server_address() tells where.
+ * 3. server_run() serves until SIGTERM, SIGINT or server_stop(). It blocks these signals and
+ *    SIGHUP (certificates and the access log are opened again) in its thread and in the
+ *    threads that it makes, and ignores SIGPIPE.
+ * 4. server_free() settles and closes the store.
+ *
+ * Going down: nothing new is accepted, answers in flight are finished, event streams end
+ * after the event under way so that their clients come again, and the rest is cut when
+ * grace_ms have passed. A second signal ends the process at once; what was acknowledged is
+ * in the journal.
+ *
+ * server_stop(), server_is_stopping() and the accessors: any thread; the rest: one thread.
+ */
+#pragma once
+
+#include "base/clock.h"
+#include "base/trace.h"
+#include "fan/fan.h"
+#include "serve/access.h"
+#include "serve/counters.h"
+#include "store/store.h"
+
+struct loop;
+struct server;
+struct worker;
+
+enum { SERVER_MAX_LISTEN = 8 };
+
+/* Ceilings, in the units of their names; every one shows in /metrics when it is met. */
+struct server_limits {
+    size_t head_bytes;          /* 16 KiB: a request's head */
+    size_t body_bytes;          /* 1 MiB: a request's body */
+    size_t all_body_bytes;      /* 256 MiB: bodies that are not whole yet, by worker */
+    unsigned head_timeout_ms;   /* 10 s: for the whole head */
+    unsigned body_timeout_ms;   /* 30 s: a body brings BODY_PROGRESS_BYTES in this time */
+    unsigned idle_timeout_ms;   /* 75 s: between two requests */
+    unsigned write_timeout_ms;  /* 60 s: an answer that nobody reads */
+    unsigned stall_timeout_ms;  /* 10 min: an event stream that nobody reads */
+    unsigned max_connections;   /* 0: 9/10 of the descriptors, 100,000 at most */
+    unsigned max_per_address;   /* 1,024, but none on loopback; 0: no limit */
+    unsigned max_in_flight;     /* 64: requests of a connection that wait for their answer */
+    size_t max_in_flight_bytes; /* 1 MiB: bytes of their bodies and answers */
+};
+
+enum { BODY_PROGRESS_BYTES = 1024 };
+
+struct server_options {
+    const char *folder;                    /* of the store */
+    const char *listen[SERVER_MAX_LISTEN]; /* "HOST:PORT"; none: 127.0.0.1:8080 */
+    unsigned n_listen;
+    bool takes_inherited; /* listen on the sockets that the service manager passed, if any */
+    bool is_open;         /* no keys; loopback addresses only */
+    const char *tls_cert; /* PEM files; NULL: in the clear */
+    const char *tls_key;
+    const char *cors_origin;    /* "*", or origins separated by commas; NULL: none */
+    const char *access_log;     /* a file, "-": stderr, NULL or "off": none */
+    const char *user;           /* whom to become after binding; NULL: nobody else */
+    bool is_confined;           /* give up what a server does not need (seccomp, landlock) */
+    bool has_control;           /* FOLDER/control.sock, for this user's own commands */
+    unsigned n_loops;           /* workers; 0: one for each processor this process may use */
+    unsigned grace_ms;          /* 10 s */
+    size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
+    struct store_options store; /* on_news and user are the server's own */
+    struct server_limits limits;
+    const struct clock *clock;
+    const struct trace *trace; /* NULL: no trace lines */
+};
+
+void server_options_init(struct server_options *o);
+
+/* Why a server cannot be, for people. */
+struct server_error {
+    char text[320];
+};
+
+WEIR_MUST_CHECK enum weir_status server_new(struct server **out, const struct server_options *o,
+                                            struct server_error *error);
+
+/* WEIR_OK when every answer was finished, WEIR_SHUTDOWN when something had to be cut. */
+WEIR_MUST_CHECK enum weir_status server_run(struct server *s);
+
+/* As the first SIGTERM would. */
+void server_stop(struct server *s);
+
+/* NULL is allowed. */
+void server_free(struct server *s);
+
+/* Where it listens, as "http://127.0.0.1:8080"; NULL after the last one. */
+const char *server_address(const struct server *s, unsigned i);
+
+/* ---- for the resources ---- */
+
+struct store *server_store(struct server *s);
+struct keys *server_keys(struct server *s);
+const struct server_options *server_options(const struct server *s);
+bool server_is_stopping(const struct server *s);
+/* Milliseconds since it was made. */
+uint64_t server_uptime_ms(const struct server *s);
+/* All workers' together. */
+void server_counters(struct server *s, struct counters_sum *out);
+
+/* The worker's own thread only. */
+struct fan *worker_fan(struct worker *w);
+struct counters *worker_counters(struct worker *w);
+struct loop *worker_loop(struct worker *w); /* any thread */
