@@ -71,6 +71,16 @@ static void put_digits(char *out, unsigned n, unsigned value)
     }
 }
 
+struct timespec clock_deadline(uint64_t in_ms)
+{
+    struct timespec at;
+    clock_gettime(CLOCK_MONOTONIC, &at);
+    uint64_t ns = (uint64_t)at.tv_nsec + in_ms % 1000 * (uint64_t)NS_PER_MS;
+    at.tv_sec += (time_t)(in_ms / 1000 + ns / 1000000000);
+    at.tv_nsec = (long)(ns % 1000000000);
+    return at;
+}
+
 void clock_format(char out[CLOCK_TEXT_BYTES], int64_t wall_ms)
 {
     static const char form[CLOCK_TEXT_BYTES] = "0000-00-00T00:00:00.000Z";

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <stdatomic.h>
+#include <time.h>
 
 #include <weir/types.h>
 
@@ -32,6 +33,12 @@ static inline int64_t clock_wall_ms(const struct clock *c)
 {
     return c->wall_ms(c->user);
 }
+
+/*
+ * A moment from now on the machine's monotonic clock, for a condition variable that was
+ * made with CLOCK_MONOTONIC. Waiting for other threads is real whatever clock a test has.
+ */
+struct timespec clock_deadline(uint64_t in_ms);
 
 enum { CLOCK_TEXT_BYTES = 25 }; /* "2026-01-02T03:04:05.678Z" and a NUL */
 

@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -89,6 +90,12 @@ enum weir_status file_size(struct file *f, uint64_t *size)
     if (fstat(f->fd, &info) != 0) return status_of_errno();
     *size = (uint64_t)info.st_size;
     return WEIR_OK;
+}
+
+enum weir_status file_lock(struct file *f)
+{
+    if (flock(f->fd, LOCK_EX | LOCK_NB) == 0) return WEIR_OK;
+    return errno == EWOULDBLOCK ? WEIR_LOCKED : WEIR_IO;
 }
 
 enum weir_status file_sync_folder(const char *path)

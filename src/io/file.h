@@ -43,6 +43,9 @@ WEIR_MUST_CHECK enum weir_status file_sync(struct file *f);
 
 WEIR_MUST_CHECK enum weir_status file_size(struct file *f, uint64_t *size);
 
+/* Keeps other processes from locking it until it is closed. WEIR_LOCKED when one has. */
+WEIR_MUST_CHECK enum weir_status file_lock(struct file *f);
+
 /* Makes the names in a folder, new and gone ones, survive a power cut. */
 WEIR_MUST_CHECK enum weir_status file_sync_folder(const char *path);
 

@@ -89,9 +89,8 @@ WEIR_MUST_CHECK enum weir_status db_get_doc(struct db_reader *r, struct doc_key 
                                             struct doc *out);
 
 /* As store_doc_list(), of what is in the database. The doc is borrowed. */
-WEIR_MUST_CHECK enum weir_status db_list_docs(struct db_reader *r, struct weir_slice kind,
-                                              struct weir_slice owner, struct weir_slice after,
-                                              size_t limit, doc_fn each, void *user);
+WEIR_MUST_CHECK enum weir_status db_list_docs(struct db_reader *r, const struct doc_query *query,
+                                              doc_fn each, void *user);
 
 /* Logs that expired by `now_ms`, up to `limit`; each is called with its name. */
 typedef enum weir_status (*db_log_fn)(void *user, const struct db_log *log);

@@ -122,6 +122,11 @@ static WEIR_MUST_CHECK enum weir_status flush(struct journal *j)
     return break_down(j, st);
 }
 
+enum weir_status journal_flush(struct journal *j)
+{
+    return j->is_broken ? WEIR_STORAGE : flush(j);
+}
+
 enum weir_status journal_sync(struct journal *j)
 {
     if (j->is_broken) return WEIR_STORAGE;
@@ -185,6 +190,11 @@ void journal_release(struct journal *j, uint64_t number)
         struct slot *s = &j->slots[i];
         if (s->is_live && s != j->current && s->last <= j->released) s->is_live = false;
     }
+}
+
+bool journal_is_sound(const struct journal *j)
+{
+    return !j->is_broken;
 }
 
 uint64_t journal_last(const struct journal *j)

@@ -50,11 +50,17 @@ void journal_close(struct journal *j);
 WEIR_MUST_CHECK enum weir_status journal_write(struct journal *j, struct weir_slice bytes,
                                                uint64_t *number);
 
+/* All records written so far are with the kernel: they survive this process, no power cut. */
+WEIR_MUST_CHECK enum weir_status journal_flush(struct journal *j);
+
 /* All records written so far are on the disk. */
 WEIR_MUST_CHECK enum weir_status journal_sync(struct journal *j);
 
 /* Records up to this number will not be asked for again. */
 void journal_release(struct journal *j, uint64_t number);
+
+/* False after a failed write or sync. */
+bool journal_is_sound(const struct journal *j);
 
 /* The number of the newest record; 0 when there was never one. */
 uint64_t journal_last(const struct journal *j);

@@ -104,9 +104,9 @@ void store_close(struct store *s);
 
 struct commit_result {
     enum weir_status status;
-    uint64_t first;   /* ids of the first and last event of the commit's last append run; */
-    uint64_t last;    /* 0 when it appended none */
-    uint64_t version; /* of the last document put */
+    uint64_t first;  /* ids of the first and last event of the commit's last append run; */
+    uint64_t last;   /* 0 when it appended none */
+    int64_t version; /* of the last document put */
 };
 
 /* Called once for each commit, by the committer's thread. Must be short. */
@@ -206,13 +206,17 @@ void doc_fini(struct doc *d);
 /* WEIR_OK to go on; anything else ends the listing and is returned. */
 typedef enum weir_status (*doc_fn)(void *user, const struct doc *doc);
 
-/*
- * The documents of a kind, of one owner or (an empty one) of all, with ids after `after`,
- * by rising id (compared byte for byte), up to `limit`.
- */
-WEIR_MUST_CHECK enum weir_status store_doc_list(struct store *s, struct weir_slice kind,
-                                                struct weir_slice owner, struct weir_slice after,
-                                                size_t limit, doc_fn each, void *user);
+/* Which documents. */
+struct doc_query {
+    struct weir_slice kind;
+    struct weir_slice owner; /* empty: of all */
+    struct weir_slice after; /* ids behind this one, compared byte for byte; empty: all */
+    size_t limit;            /* so many at most */
+};
+
+/* The documents asked for, by rising id. */
+WEIR_MUST_CHECK enum weir_status store_doc_list(struct store *s, const struct doc_query *query,
+                                                doc_fn each, void *user);
 
 /* ---- looking after it ---- */
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A commit, as its maker fills it and the committer works it off: operations one behind
+ * the other in one buffer, each with the bytes it speaks of.
+ */
+#pragma once
+
+#include <weir/buf.h>
+
+#include "store/store.h"
+
+struct log;
+struct pending_doc;
+
+enum op_kind { OP_APPEND, OP_EXPECT, OP_SEAL, OP_DROP, OP_PUT, OP_REMOVE };
+
+/* Followed by its names and bytes: log and payload, or kind, id, owner and body. */
+struct op {
+    unsigned char kind; /* enum op_kind */
+    unsigned char n_name;
+    unsigned char n_id;
+    unsigned char n_owner;
+    uint32_t n_payload;
+    int64_t number;          /* newest id, milliseconds to keep, log id, or version expected */
+    struct log *log;         /* found by the committer */
+    struct pending_doc *old; /* what the committer replaced, in case the commit fails */
+};
+
+struct commit {
+    struct commit *next;
+    struct weir_buf ops; /* struct op and its bytes, each at a multiple of eight */
+    enum weir_status status;
+    bool drops; /* has an OP_DROP */
+    uint64_t queued_ns;
+    commit_done_fn done;
+    void *user;
+    struct commit_result result;
+};
+
+/* As commit_drop(), but of the log with this id alone; another of that name stays. */
+void commit_drop_id(struct commit *c, struct weir_slice log, uint64_t log_id);
+
+/* The first operation; NULL when there is none. */
+struct op *commit_first(struct commit *c);
+/* The one behind `op`; NULL at the end. */
+struct op *commit_next(struct commit *c, struct op *op);
+
+struct weir_slice op_log(const struct op *op);     /* of append, expect, seal, drop */
+struct weir_slice op_payload(const struct op *op); /* frame or body */
+struct doc_key op_key(const struct op *op);        /* of put, remove */
+struct weir_slice op_owner(const struct op *op);

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The embedded store's life: opening with recovery, the queue, closing. The folder has
+ *
+ *   lock            held by the process that has the store open
+ *   journal-NNNN    what is durable; see journal.h
+ *   weir.db         what is settled; see db.h
+ *
+ * Recovery reads the journal from the record behind the last one settled, and settles what
+ * it found before anything else happens: a kernel that lost a write and forgot to say so may
+ * show it from its memory still, so what was read is written again, elsewhere, and synced.
+ */
+#include "store/store.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "store/batch_format.h"
+#include "store/store_impl.h"
+
+enum {
+    DEFAULT_PENDING_BYTES = 16 << 20,
+    DEFAULT_QUEUE_BYTES = 64 << 20,
+    DEFAULT_SEGMENT_BYTES = 16 << 20,
+    LEAST_SEGMENT_BYTES = 64 << 10,
+    DEFAULT_MAX_LOGS = 65536,
+    DEFAULT_READERS = 2,
+    MAX_READERS = 64,
+    MAX_SPARE_READERS = 64,
+};
+
+int64_t store_now_ms(struct store *s)
+{
+    return s->wall_base_ms + (int64_t)((clock_mono_ns(s->clock) - s->mono_base_ns) / 1000000);
+}
+
+/* ---- recovery ---- */
+
+/* The log that an entry speaks of; NULL when there is none and the entry makes none. */
+static WEIR_MUST_CHECK enum weir_status recover_log(struct store *s, const struct entry *e,
+                                                    struct log **out)
+{
+    struct log *log = index_find(s, e->name);
+    if (log && log->is_dropped && e->log_id > log->id) log = NULL;
+    enum weir_status st = WEIR_OK;
+    if (!log) st = index_load_log(s, e->name, &log);
+    if (st == WEIR_NOT_FOUND && e->kind == ENTRY_EVENTS)
+        st = index_make_log(s, e->name, e->log_id, &log);
+    *out = log;
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
+static WEIR_MUST_CHECK enum weir_status recover_events(struct store *s, struct log *log,
+                                                       const struct entry *e)
+{
+    if (e->log_id < log->id || e->last <= log->last) return WEIR_OK; /* settled already */
+    if (e->log_id > log->id || e->first != log->last + 1) return WEIR_CORRUPT;
+    struct chunk *chunk = chunk_new(e->first, e->last, e->bytes.len);
+    if (!chunk) return WEIR_NOMEM;
+    memcpy(chunk->bytes, e->bytes.ptr, e->bytes.len);
+    index_add_chunk(s, log, chunk);
+    return WEIR_OK;
+}
+
+static WEIR_MUST_CHECK enum weir_status recover_log_entry(struct store *s, const struct entry *e)
+{
+    struct log *log;
+    enum weir_status st = recover_log(s, e, &log);
+    if (st != WEIR_OK) return st;
+    if (e->log_id > s->last_log_id) s->last_log_id = e->log_id;
+    if (!log) return WEIR_OK;
+    if (e->kind == ENTRY_EVENTS) return recover_events(s, log, e);
+    if (log->id != e->log_id || !log->is_visible) return WEIR_OK;
+    if (e->kind == ENTRY_SEAL) {
+        log->is_sealed = true;
+        log->expires_ms = e->expires_ms;
+        index_set_dirty(s, log);
+    } else {
+        index_drop(s, log);
+    }
+    return WEIR_OK;
+}
+
+static WEIR_MUST_CHECK enum weir_status recover_doc(struct store *s, const struct entry *e)
+{
+    struct doc_key key = {e->doc_kind, e->doc_id};
+    struct pending_doc *d = pending_doc_new(key, e->owner, e->bytes);
+    if (!d) return WEIR_NOMEM;
+    d->is_removed = e->kind == ENTRY_REMOVE;
+    d->version = e->version;
+    index_put_doc(s, d);
+    return WEIR_OK;
+}
+
+static enum weir_status recover_record(void *store, uint64_t number, struct weir_slice bytes)
+{
+    struct store *s = store;
+    struct entry e;
+    enum weir_status st = WEIR_OK;
+    while (bytes.len > 0 && st == WEIR_OK) {
+        if (!entry_read(&bytes, &e)) return WEIR_CORRUPT;
+        bool is_doc = e.kind == ENTRY_PUT || e.kind == ENTRY_REMOVE;
+        st = is_doc ? recover_doc(s, &e) : recover_log_entry(s, &e);
+    }
+    s->visible_number = number;
+    return st;
+}
+
+/* ---- opening ---- */
+
+static enum weir_status complain(struct store_error *error, enum weir_status st, const char *what,
+                                 const char *folder)
+{
+    if (error && error->text[0] == '\0')
+        snprintf(error->text, sizeof error->text, "%s %.180s: %s", what, folder,
+                 errno != 0 ? strerror(errno) : weir_status_text(st));
+    return st;
+}
+
+static WEIR_MUST_CHECK enum weir_status take_folder(struct store *s, struct store_error *error)
+{
+    char path[sizeof s->folder + 8];
+    errno = 0;
+    if (mkdir(s->folder, 0700) != 0 && errno != EEXIST)
+        return complain(error, errno == ENOSPC ? WEIR_NO_SPACE : WEIR_IO, "cannot make", s->folder);
+    errno = 0;
+    snprintf(path, sizeof path, "%s/lock", s->folder);
+    enum weir_status st = file_open(&s->lock, path, FILE_MAY_CREATE);
+    if (st != WEIR_OK) return complain(error, st, "cannot write in", s->folder);
+    errno = 0;
+    st = file_lock(&s->lock);
+    if (st == WEIR_LOCKED) errno = 0;
+    return st == WEIR_OK ? st : complain(error, st, "cannot open the store in", s->folder);
+}
+
+static WEIR_MUST_CHECK enum weir_status open_files(struct store *s, struct store_error *error)
+{
+    struct journal_options options = {.segment_bytes = s->options.segment_bytes};
+    enum weir_status st = db_open(&s->db, s->folder, error);
+    if (st == WEIR_OK) st = db_reader_open(&s->committer_reader, s->folder);
+    if (st != WEIR_OK) return complain(error, st, "cannot open the database in", s->folder);
+    s->last_log_id = db_last_log_id(s->db);
+    s->settled_number = s->visible_number = db_settled(s->db);
+    errno = 0;
+    st = journal_open(&s->journal, s->folder, &options, s->settled_number, recover_record, s);
+    if (st != WEIR_OK) return complain(error, st, "cannot recover the journal in", s->folder);
+    st = settle_now(s);
+    /* Without room it can be read at least. */
+    if (st == WEIR_NO_SPACE) return WEIR_OK;
+    return st == WEIR_OK ? st : complain(error, st, "cannot write the database in", s->folder);
+}
+
+static void set_defaults(struct store_options *o)
+{
+    if (!o->clock) o->clock = &clock_system;
+    if (o->pending_bytes == 0) o->pending_bytes = DEFAULT_PENDING_BYTES;
+    if (o->queue_bytes == 0) o->queue_bytes = DEFAULT_QUEUE_BYTES;
+    if (o->segment_bytes == 0) o->segment_bytes = DEFAULT_SEGMENT_BYTES;
+    if (o->segment_bytes < LEAST_SEGMENT_BYTES) o->segment_bytes = LEAST_SEGMENT_BYTES;
+    if (o->max_logs == 0) o->max_logs = DEFAULT_MAX_LOGS;
+    if (o->n_readers == 0) o->n_readers = DEFAULT_READERS;
+    if (o->n_readers > MAX_READERS) o->n_readers = MAX_READERS;
+}
+
+static void init_condition(pthread_cond_t *cond)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(cond, &attr);
+    pthread_condattr_destroy(&attr);
+}
+
+static struct store *new_store(const char *folder, const struct store_options *options)
+{
+    struct store *s = mem_zalloc(sizeof *s);
+    if (!s) return NULL;
+    snprintf(s->folder, sizeof s->folder, "%s", folder);
+    if (options) s->options = *options;
+    set_defaults(&s->options);
+    s->clock = s->options.clock;
+    s->wall_base_ms = clock_wall_ms(s->clock);
+    s->mono_base_ns = clock_mono_ns(s->clock);
+    s->lock.fd = -1;
+    pthread_mutex_init(&s->queue_lock, NULL);
+    pthread_mutex_init(&s->index_lock, NULL);
+    pthread_mutex_init(&s->reader_lock, NULL);
+    init_condition(&s->queue_filled);
+    init_condition(&s->settle_wanted);
+    init_condition(&s->settle_ended);
+    init_condition(&s->job_added);
+    s->queue_end = &s->queue_first;
+    s->jobs_end = &s->jobs;
+    ring_init(&s->spares, MAX_SPARE_READERS);
+    map_init(&s->logs, STORE_MAX_MAP);
+    map_init(&s->overlay, STORE_MAX_MAP);
+    map_init(&s->batch_docs, STORE_MAX_MAP);
+    list_init(&s->clean);
+    list_init(&s->dirty);
+    list_init(&s->dirty_docs);
+    list_init(&s->batch_logs);
+    weir_buf_init(&s->record, UINT32_MAX);
+    return s;
+}
+
+static WEIR_MUST_CHECK enum weir_status start_threads(struct store *s)
+{
+    s->readers = mem_zalloc(s->options.n_readers * sizeof *s->readers);
+    if (!s->readers) return WEIR_NOMEM;
+    int failed = pthread_create(&s->committer, NULL, committer_run, s);
+    if (failed == 0) {
+        failed = pthread_create(&s->settler, NULL, settler_run, s);
+        CHECK(failed == 0); /* half a store cannot be closed */
+    }
+    if (failed != 0) return WEIR_NOMEM;
+    s->is_running = true;
+    for (; s->n_readers < s->options.n_readers; s->n_readers++) {
+        failed = pthread_create(&s->readers[s->n_readers], NULL, reader_run, s);
+        if (failed != 0) break;
+    }
+    return s->n_readers > 0 ? WEIR_OK : WEIR_NOMEM;
+}
+
+enum weir_status store_open(struct store **out, const char *folder,
+                            const struct store_options *options, struct store_error *error)
+{
+    *out = NULL;
+    if (error) error->text[0] = '\0';
+    struct store *s = strlen(folder) < sizeof s->folder - 16 ? new_store(folder, options) : NULL;
+    if (!s) return complain(error, WEIR_INVALID, "cannot open", folder);
+    enum weir_status st = take_folder(s, error);
+    if (st == WEIR_OK) st = open_files(s, error);
+    if (st == WEIR_OK) st = start_threads(s);
+    if (st != WEIR_OK) {
+        store_close(s);
+        return st;
+    }
+    *out = s;
+    return WEIR_OK;
+}
+
+/* ---- closing ---- */
+
+/* What is queued is committed, what is visible settled, in this order. */
+static void stop_threads(struct store *s)
+{
+    pthread_mutex_lock(&s->queue_lock);
+    s->is_closing = true;
+    pthread_cond_signal(&s->queue_filled);
+    pthread_mutex_unlock(&s->queue_lock);
+    pthread_join(s->committer, NULL);
+    pthread_mutex_lock(&s->index_lock);
+    s->settler_stops = true;
+    pthread_cond_signal(&s->settle_wanted);
+    pthread_mutex_unlock(&s->index_lock);
+    pthread_join(s->settler, NULL);
+    pthread_mutex_lock(&s->reader_lock);
+    s->readers_stop = true;
+    pthread_cond_broadcast(&s->job_added);
+    pthread_mutex_unlock(&s->reader_lock);
+    for (unsigned i = 0; i < s->n_readers; i++) pthread_join(s->readers[i], NULL);
+}
+
+static void destroy_locks(struct store *s)
+{
+    pthread_mutex_destroy(&s->queue_lock);
+    pthread_mutex_destroy(&s->index_lock);
+    pthread_mutex_destroy(&s->reader_lock);
+    pthread_cond_destroy(&s->queue_filled);
+    pthread_cond_destroy(&s->settle_wanted);
+    pthread_cond_destroy(&s->settle_ended);
+    pthread_cond_destroy(&s->job_added);
+}
+
+void store_close(struct store *s)
+{
+    if (!s) return;
+    if (s->is_running) stop_threads(s);
+    for (struct db_reader *r; (r = ring_pop(&s->spares));) db_reader_close(r);
+    ring_fini(&s->spares);
+    if (s->committer_reader) db_reader_close(s->committer_reader);
+    journal_close(s->journal);
+    if (s->db) db_close(s->db);
+    index_fini(s);
+    map_fini(&s->batch_docs);
+    weir_buf_fini(&s->record);
+    mem_free(s->news);
+    mem_free(s->readers);
+    if (s->lock.fd >= 0) file_close(&s->lock);
+    destroy_locks(s);
+    mem_free(s);
+}
+
+/* ---- committing ---- */
+
+static void refuse(struct commit *c, enum weir_status st, commit_done_fn done, void *user)
+{
+    struct commit_result result = {.status = st};
+    commit_free(c);
+    done(user, &result);
+}
+
+void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user)
+{
+    enum weir_status st = c->status;
+    if (st == WEIR_OK && c->ops.len > s->options.segment_bytes / 2) st = WEIR_LIMIT;
+    if (st != WEIR_OK) {
+        refuse(c, st, done, user);
+        return;
+    }
+    c->done = done;
+    c->user = user;
+    c->queued_ns = clock_mono_ns(s->clock);
+    pthread_mutex_lock(&s->queue_lock);
+    if (s->is_closing) st = WEIR_SHUTDOWN;
+    if (s->queued_bytes + c->ops.len > s->options.queue_bytes) st = WEIR_BUSY;
+    if (st == WEIR_OK) {
+        *s->queue_end = c;
+        s->queue_end = &c->next;
+        s->queued_bytes += c->ops.len;
+        if (s->committer_waits) pthread_cond_signal(&s->queue_filled);
+    }
+    pthread_mutex_unlock(&s->queue_lock);
+    if (st != WEIR_OK) refuse(c, st, done, user);
+}
+
+struct waiting {
+    pthread_mutex_t lock;
+    pthread_cond_t ended;
+    bool is_done;
+    struct commit_result result;
+};
+
+static void wake_waiting(void *user, const struct commit_result *result)
+{
+    struct waiting *w = user;
+    pthread_mutex_lock(&w->lock);
+    w->result = *result;
+    w->is_done = true;
+    pthread_cond_signal(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+}
+
+struct commit_result store_commit_wait(struct store *s, struct commit *c)
+{
+    struct waiting w = {0};
+    pthread_mutex_init(&w.lock, NULL);
+    pthread_cond_init(&w.ended, NULL);
+    store_commit(s, c, wake_waiting, &w);
+    pthread_mutex_lock(&w.lock);
+    while (!w.is_done) pthread_cond_wait(&w.ended, &w.lock);
+    pthread_mutex_unlock(&w.lock);
+    pthread_cond_destroy(&w.ended);
+    pthread_mutex_destroy(&w.lock);
+    return w.result;
+}
+
+/* ---- looking after it ---- */
+
+enum weir_status store_is_writable(struct store *s)
+{
+    pthread_mutex_lock(&s->index_lock);
+    enum weir_status st = s->broken;
+    if (st == WEIR_OK && s->pending_bytes >= s->options.pending_bytes) st = s->settle_status;
+    pthread_mutex_unlock(&s->index_lock);
+    return st;
+}
+
+enum weir_status store_settle(struct store *s)
+{
+    return settle_and_wait(s);
+}
+
+enum weir_status store_backup(struct store *s, const char *path, struct store_error *error)
+{
+    if (error) error->text[0] = '\0';
+    enum weir_status st = settle_and_wait(s);
+    if (st != WEIR_OK) return complain(error, st, "cannot settle", s->folder);
+    struct db_reader *reader = store_take_reader(s);
+    if (!reader) return complain(error, WEIR_IO, "cannot read", s->folder);
+    st = db_backup(reader, path, error);
+    store_give_reader(s, reader);
+    return st;
+}
+
+enum weir_status store_check(struct store *s, store_complaint_fn complain_fn, void *user,
+                             uint64_t *n_wrong)
+{
+    *n_wrong = 0;
+    enum weir_status st = settle_and_wait(s);
+    struct db_reader *reader = st == WEIR_OK ? store_take_reader(s) : NULL;
+    if (!reader) return st == WEIR_OK ? WEIR_IO : st;
+    st = db_check(reader, complain_fn, user, n_wrong);
+    store_give_reader(s, reader);
+    return st;
+}
+
+void store_stats(struct store *s, struct store_stats *out)
+{
+    pthread_mutex_lock(&s->queue_lock);
+    uint64_t queued = s->queued_bytes;
+    pthread_mutex_unlock(&s->queue_lock);
+    pthread_mutex_lock(&s->index_lock);
+    *out = s->stats;
+    out->pending_bytes = s->pending_bytes;
+    out->is_broken = s->broken != WEIR_OK;
+    pthread_mutex_unlock(&s->index_lock);
+    out->queued_bytes = queued;
+}
