@@ -11,16 +11,24 @@
  * 2. keys_find() for each request; keys_create(), keys_revoke(), keys_each() for the commands.
  * 3. keys_close().
  *
- * Any thread.
+ * keys_find() never waits for the disk; the others may. Any thread.
  */
 #pragma once
+
+#include <weir/buf.h>
 
 #include "base/clock.h"
 #include "store/store.h"
 
 enum scope { SCOPE_NONE = 0, SCOPE_READ = 1, SCOPE_WRITE = 2, SCOPE_ADMIN = 4 };
 
-enum { KEY_NAME_BYTES = 12, KEY_TEXT_BYTES = 5 + KEY_NAME_BYTES + 1 + 43 + 1 };
+enum {
+    KEY_NAME_BYTES = 12,
+    KEY_TEXT_BYTES = 5 + KEY_NAME_BYTES + 1 + 43 + 1, /* with the NUL */
+    KEYS_MAX = 10000,             /* keys of a store, revoked ones too: see keys_create() */
+    KEY_MAX_RATE_PER_S = 1000000, /* beyond it a limit limits nothing */
+    SCOPES_TEXT_BYTES = 24,       /* "read,write,admin" */
+};
 
 /* Who asks. */
 struct access {
@@ -53,12 +61,41 @@ void keys_close(struct keys *k);
 WEIR_MUST_CHECK enum weir_status keys_find(struct keys *k, struct weir_slice key,
                                            struct access *who, uint64_t *retry_after_ms);
 
-/* Makes a key from `info` (name and times are filled in); `text` is the key itself. */
+/*
+ * Makes a key from `info` (name, times and a burst that is 0 are filled in); `text` is the key
+ * itself, which nobody can tell again. When there are KEYS_MAX, the one that was revoked first
+ * is forgotten for it; WEIR_LIMIT when none was. WEIR_INVALID: see key_info_is_valid().
+ */
 WEIR_MUST_CHECK enum weir_status keys_create(struct keys *k, struct key_info *info,
                                              char text[KEY_TEXT_BYTES]);
+/*
+ * When it returns, no request passes with the key any more. WEIR_NOT_FOUND; revoking again is
+ * WEIR_OK. Another status: the key is refused by now, but the store could not write
+ * it down, and it works again after a restart.
+ */
 WEIR_MUST_CHECK enum weir_status keys_revoke(struct keys *k, struct weir_slice name);
 
 /* All keys by name, revoked ones too. */
 WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
                                            void (*each)(void *user, const struct key_info *info),
                                            void *user);
+
+size_t keys_count(struct keys *k); /* those that are not revoked */
+
+/* ---- what commands and the resource share ---- */
+
+/* "read,write": false when a word is no scope, or there is none. */
+bool scopes_parse(struct weir_slice text, unsigned *scopes);
+void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES]);
+
+/*
+ * Whether such a key can be: a scope at least, label and owner in UTF-8 without control
+ * characters, rate and burst in their range. `why` gets a sentence when it cannot.
+ */
+bool key_info_is_valid(const struct key_info *info, const char **why);
+
+/*
+ * {"name","label","owner","scopes":[…],"rate","burst","created","revoked"}, with "key" before
+ * them all when `text` is not NULL.
+ */
+void key_info_put(struct weir_buf *out, const struct key_info *info, const char *text);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the resources share: their handlers, what they ask of the server beyond the exchange,
- * and work that may wait.
+ * What the resources share: their handlers, and work that may wait.
  *
  * A handler runs on a loop thread and must not wait for anything. What has to (a key that
  * is made durable, a backup) goes through resource_work().
@@ -10,18 +9,8 @@
  */
 #pragma once
 
-#include <weir/buf.h>
-
-#include "io/loop.h"
 #include "serve/exchange.h"
-
-/* ---- of the server; server.c, worker.c and exchange.c have these ---- */
-
-struct store *server_store(struct server *s);      /* any thread */
-struct keys *server_keys(struct server *s);        /* any thread */
-bool server_is_stopping(const struct server *s);   /* any thread */
-struct loop *worker_loop(struct worker *w);        /* any thread */
-bool exchange_is_local(const struct exchange *ex); /* it came over the control socket */
+#include "serve/server.h"
 
 /* ---- work that waits ---- */
 
@@ -35,6 +24,9 @@ enum { RESOURCE_MAX_WORK = 16 }; /* threads at a time, of all loops; then WEIR_B
  */
 void resource_work(struct exchange *ex, void (*work)(void *user),
                    void (*then)(struct exchange *ex, void *user), void *user);
+
+/* How many such threads are at it. Any thread. */
+unsigned resource_n_working(void);
 
 /* Answers for a commit or read that failed: what the store says as clients know it. */
 void resource_store_error(struct exchange *ex, enum weir_status st);

@@ -1,0 +1,556 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of keys.
+ *
+ * `lock` guards the table; readers hold it for a lookup in memory and nothing else, writers
+ * for one change. `changing` is held by whoever changes the documents, so that document and
+ * table cannot go different ways, and is never taken by a request.
+ *
+ * The rate is a token bucket in the form of one number (GCRA): the time at which the bucket
+ * would be full again. A request moves it on by the time one token takes, unless it would
+ * then lie further ahead than a full bucket takes to fill. So a key's rate costs one
+ * compare-and-swap and no lock, whichever loops the requests come to.
+ *
+ * The name of a key finds its row, and is no secret; the hash of the whole key is compared in
+ * constant time, and one is computed and compared for unknown names too.
+ */
+#include "serve/access.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include <weir/json.h>
+
+#include "base/check.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "base/utf8.h"
+#include "io/crypto.h"
+
+enum {
+    MAGIC = 0x6b657973,
+    SECRET_BYTES = 32,
+    SECRET_TEXT_BYTES = 43,
+    PREFIX_BYTES = 5,
+    DOC_BYTES = 4096, /* a key's document is far smaller */
+    NAME_TRIES = 8,
+};
+
+static const char prefix[] = "weir_";
+
+struct key {
+    struct key_info info;
+    unsigned char hash[SHA256_BYTES];
+    uint64_t token_ns;        /* the time one request takes from the bucket; 0: no limit */
+    uint64_t bucket_ns;       /* the time a full bucket lasts */
+    atomic_uint_fast64_t tat; /* when the bucket is full again, on the monotonic clock */
+};
+
+struct keys {
+    unsigned magic;
+    struct store *store;
+    const struct clock *clock;
+    pthread_mutex_t changing;
+    pthread_rwlock_t lock;
+    struct map by_name;
+};
+
+/* ---- scopes ---- */
+
+static const struct {
+    const char *name;
+    enum scope scope;
+} scope_names[] = {{"read", SCOPE_READ}, {"write", SCOPE_WRITE}, {"admin", SCOPE_ADMIN}};
+
+enum { N_SCOPES = sizeof scope_names / sizeof *scope_names };
+
+static unsigned scope_of(struct weir_slice word)
+{
+    for (int i = 0; i < N_SCOPES; i++)
+        if (weir_slice_is(word, scope_names[i].name)) return scope_names[i].scope;
+    return SCOPE_NONE;
+}
+
+bool scopes_parse(struct weir_slice text, unsigned *scopes)
+{
+    *scopes = SCOPE_NONE;
+    for (;;) {
+        const char *comma = text.len > 0 ? memchr(text.ptr, ',', text.len) : NULL;
+        struct weir_slice word = {text.ptr, comma ? (size_t)(comma - text.ptr) : text.len};
+        unsigned scope = scope_of(word);
+        if (scope == SCOPE_NONE) return false;
+        *scopes |= scope;
+        if (!comma) return true;
+        text = slice_from(text, word.len + 1);
+    }
+}
+
+void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES])
+{
+    size_t len = 0;
+    for (int i = 0; i < N_SCOPES; i++) {
+        size_t word_len = strlen(scope_names[i].name);
+        if ((scopes & scope_names[i].scope) == 0) continue;
+        if (len > 0) out[len++] = ',';
+        memcpy(out + len, scope_names[i].name, word_len);
+        len += word_len;
+    }
+    out[len] = 0;
+}
+
+static void put_scopes(struct weir_buf *out, unsigned scopes)
+{
+    weir_json_put_begin_array(out);
+    for (int i = 0; i < N_SCOPES; i++)
+        if ((scopes & scope_names[i].scope) != 0) weir_json_put_str(out, scope_names[i].name);
+    weir_json_put_end_array(out);
+}
+
+/* ---- a key's description ---- */
+
+static bool is_text(const char *text, size_t cap)
+{
+    size_t len = strnlen(text, cap);
+    if (len == cap || utf8_valid_prefix(slice_of(text, len)) != len) return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) return false;
+    return true;
+}
+
+bool key_info_is_valid(const struct key_info *info, const char **why)
+{
+    *why = NULL;
+    if (info->scopes == SCOPE_NONE || info->scopes > (SCOPE_READ | SCOPE_WRITE | SCOPE_ADMIN))
+        *why = "scopes are one or more of read, write, admin";
+    else if (!is_text(info->label, sizeof info->label))
+        *why = "a label is up to 63 bytes of UTF-8 without control characters";
+    else if (!is_text(info->owner, sizeof info->owner))
+        *why = "an owner is up to 63 bytes of UTF-8 without control characters";
+    else if (!(info->rate_per_s >= 0) || info->rate_per_s > KEY_MAX_RATE_PER_S ||
+             (info->rate_per_s > 0 && info->rate_per_s < 1e-3))
+        *why = "a rate is 0 (no limit) or from 0.001 to 1000000 requests a second";
+    else if (!(info->burst >= 0) || info->burst > KEY_MAX_RATE_PER_S ||
+             (info->burst > 0 && info->burst < 1))
+        *why = "a burst is from 1 to 1000000 requests";
+    return *why == NULL;
+}
+
+static void put_time(struct weir_buf *out, int64_t wall_ms)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_format(text, wall_ms);
+    weir_json_put_str(out, wall_ms == 0 ? NULL : text);
+}
+
+static void put_description(struct weir_buf *out, const struct key_info *info)
+{
+    weir_json_put_key(out, "label");
+    weir_json_put_str(out, info->label);
+    weir_json_put_key(out, "owner");
+    weir_json_put_str(out, info->owner);
+    weir_json_put_key(out, "scopes");
+    put_scopes(out, info->scopes);
+    weir_json_put_key(out, "rate");
+    weir_json_put_double(out, info->rate_per_s);
+    weir_json_put_key(out, "burst");
+    weir_json_put_double(out, info->burst);
+}
+
+void key_info_put(struct weir_buf *out, const struct key_info *info, const char *text)
+{
+    weir_json_put_begin_object(out);
+    if (text) {
+        weir_json_put_key(out, "key");
+        weir_json_put_str(out, text);
+    }
+    weir_json_put_key(out, "name");
+    weir_json_put_str(out, info->name);
+    put_description(out, info);
+    weir_json_put_key(out, "created");
+    put_time(out, info->created_ms);
+    weir_json_put_key(out, "revoked");
+    put_time(out, info->revoked_ms);
+    weir_json_put_end_object(out);
+}
+
+/* ---- documents ---- */
+
+static void put_hex(struct weir_buf *out, const unsigned char *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    weir_buf_append_char(out, '"');
+    for (size_t i = 0; i < len; i++) {
+        weir_buf_append_char(out, digits[bytes[i] >> 4]);
+        weir_buf_append_char(out, digits[bytes[i] & 15]);
+    }
+    weir_buf_append_char(out, '"');
+}
+
+static void put_document(struct weir_buf *out, const struct key *key)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "sha256");
+    put_hex(out, key->hash, sizeof key->hash);
+    weir_json_put_key(out, "created_ms");
+    weir_json_put_int(out, key->info.created_ms);
+    weir_json_put_key(out, "revoked_ms");
+    weir_json_put_int(out, key->info.revoked_ms);
+    put_description(out, &key->info);
+    weir_json_put_end_object(out);
+}
+
+static bool get_hex(struct weir_slice text, unsigned char *bytes, size_t len)
+{
+    static const char digits[] = "0123456789abcdef";
+    if (text.len != 2 * len) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *digit = text.ptr[i] != 0 ? strchr(digits, text.ptr[i]) : NULL;
+        if (!digit) return false;
+        bytes[i / 2] = (unsigned char)(bytes[i / 2] << 4 | (digit - digits));
+    }
+    return true;
+}
+
+static bool get_text(const struct weir_json *v, char *out, size_t cap)
+{
+    struct weir_slice text = weir_json_text(v);
+    if (weir_json_type_of(v) != WEIR_JSON_STRING || text.len >= cap) return false;
+    if (text.len > 0) memcpy(out, text.ptr, text.len);
+    out[text.len] = 0;
+    return true;
+}
+
+static bool get_scopes(const struct weir_json *list, unsigned *scopes)
+{
+    *scopes = SCOPE_NONE;
+    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
+        unsigned scope = scope_of(weir_json_text(v));
+        if (scope == SCOPE_NONE) return false;
+        *scopes |= scope;
+    }
+    return true;
+}
+
+static bool get_document(const struct weir_json *v, struct key *key)
+{
+    const char *why;
+    struct key_info *info = &key->info;
+    return get_hex(weir_json_text(weir_json_get_str(v, "sha256")), key->hash, sizeof key->hash) &&
+           weir_json_int64(weir_json_get_str(v, "created_ms"), &info->created_ms) &&
+           weir_json_int64(weir_json_get_str(v, "revoked_ms"), &info->revoked_ms) &&
+           get_text(weir_json_get_str(v, "label"), info->label, sizeof info->label) &&
+           get_text(weir_json_get_str(v, "owner"), info->owner, sizeof info->owner) &&
+           get_scopes(weir_json_get_str(v, "scopes"), &info->scopes) &&
+           weir_json_double(weir_json_get_str(v, "rate"), &info->rate_per_s) &&
+           weir_json_double(weir_json_get_str(v, "burst"), &info->burst) &&
+           key_info_is_valid(info, &why);
+}
+
+/* ---- the table ---- */
+
+static struct weir_slice name_of(const struct key *key)
+{
+    return slice_of(key->info.name, KEY_NAME_BYTES);
+}
+
+static void set_rate(struct key *key)
+{
+    if (key->info.rate_per_s <= 0) return;
+    key->token_ns = (uint64_t)(1e9 / key->info.rate_per_s);
+    key->bucket_ns = (uint64_t)(1e9 / key->info.rate_per_s * key->info.burst);
+}
+
+static enum weir_status load_key(void *user, const struct doc *doc)
+{
+    struct keys *k = user;
+    const struct weir_json *v;
+    struct key *key = mem_zalloc(sizeof *key);
+    struct weir_json_doc *json = weir_json_doc_new(0);
+    enum weir_status st = key && json ? WEIR_OK : WEIR_NOMEM;
+    if (st == WEIR_OK) st = weir_json_parse(json, doc->body, &v, NULL);
+    if (st == WEIR_OK && (doc->id.len != KEY_NAME_BYTES || !get_document(v, key)))
+        st = WEIR_CORRUPT;
+    if (st == WEIR_OK) {
+        memcpy(key->info.name, doc->id.ptr, KEY_NAME_BYTES);
+        set_rate(key);
+        st = map_put(&k->by_name, name_of(key), key);
+    }
+    if (st != WEIR_OK) mem_free(key);
+    weir_json_doc_free(json);
+    return st;
+}
+
+enum weir_status keys_open(struct keys **out, struct store *store, const struct clock *clock)
+{
+    *out = NULL;
+    struct keys *k = mem_zalloc(sizeof *k);
+    if (!k) return WEIR_NOMEM;
+    *k = (struct keys){.magic = MAGIC, .store = store, .clock = clock};
+    CHECK(pthread_mutex_init(&k->changing, NULL) == 0);
+    CHECK(pthread_rwlock_init(&k->lock, NULL) == 0);
+    map_init(&k->by_name, KEYS_MAX);
+    enum weir_status st = store_doc_list(store, SLICE("key"), (struct weir_slice){0},
+                                         (struct weir_slice){0}, KEYS_MAX, load_key, k);
+    if (st == WEIR_OK) *out = k;
+    else keys_close(k);
+    return st;
+}
+
+void keys_close(struct keys *k)
+{
+    if (!k) return;
+    CHECK(k->magic == MAGIC);
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk)) mem_free(walk.value);
+    map_fini(&k->by_name);
+    pthread_rwlock_destroy(&k->lock);
+    pthread_mutex_destroy(&k->changing);
+    k->magic = 0;
+    mem_free(k);
+}
+
+/* ---- finding ---- */
+
+/* Takes a token; false, with the time until there is one again, when there is none. */
+static bool take_token(struct key *key, uint64_t now_ns, uint64_t *wait_ns)
+{
+    if (key->token_ns == 0) return true;
+    uint_fast64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
+    for (;;) {
+        uint_fast64_t next = (tat > now_ns ? tat : now_ns) + key->token_ns;
+        if (next > now_ns + key->bucket_ns) {
+            *wait_ns = next - now_ns - key->bucket_ns;
+            return false;
+        }
+        if (atomic_compare_exchange_weak_explicit(&key->tat, &tat, next, memory_order_relaxed,
+                                                  memory_order_relaxed))
+            return true;
+    }
+}
+
+static bool has_form(struct weir_slice text)
+{
+    return text.len == KEY_TEXT_BYTES - 1 && memcmp(text.ptr, prefix, PREFIX_BYTES) == 0 &&
+           text.ptr[PREFIX_BYTES + KEY_NAME_BYTES] == '_';
+}
+
+static enum weir_status find_locked(struct keys *k, struct weir_slice text,
+                                    const unsigned char *hash, struct access *who,
+                                    uint64_t *wait_ns)
+{
+    static const unsigned char nobody[SHA256_BYTES];
+    struct key *key = map_get(&k->by_name, slice_of(text.ptr + PREFIX_BYTES, KEY_NAME_BYTES));
+    bool is_equal = bytes_equal_ct(hash, key ? key->hash : nobody, SHA256_BYTES);
+    if (!key || !is_equal || key->info.revoked_ms != 0) return WEIR_BAD_TOKEN;
+    memcpy(who->name, key->info.name, sizeof who->name);
+    memcpy(who->owner, key->info.owner, sizeof who->owner);
+    who->scopes = key->info.scopes;
+    return take_token(key, clock_mono_ns(k->clock), wait_ns) ? WEIR_OK : WEIR_RATE_LIMIT;
+}
+
+enum weir_status keys_find(struct keys *k, struct weir_slice text, struct access *who,
+                           uint64_t *retry_after_ms)
+{
+    CHECK(k->magic == MAGIC);
+    unsigned char hash[SHA256_BYTES];
+    uint64_t wait_ns = 0;
+    *who = (struct access){.scopes = SCOPE_NONE};
+    *retry_after_ms = 0;
+    if (!has_form(text)) return WEIR_BAD_TOKEN;
+    sha256(text, hash);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    enum weir_status st = find_locked(k, text, hash, who, &wait_ns);
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    if (st == WEIR_RATE_LIMIT) *retry_after_ms = (wait_ns + 999999) / 1000000;
+    return st;
+}
+
+/* ---- making and revoking ---- */
+
+/* Thirty-two letters and digits that nobody takes for one another. */
+static void random_name(char out[KEY_NAME_BYTES])
+{
+    static const char letters[] = "0123456789abcdefghjkmnpqrstvwxyz";
+    random_bytes(out, KEY_NAME_BYTES);
+    for (int i = 0; i < KEY_NAME_BYTES; i++) out[i] = letters[out[i] & 31];
+}
+
+static void base64url(const unsigned char *bytes, size_t len, char *out)
+{
+    static const char letters[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+    unsigned held = 0;
+    unsigned n_bits = 0;
+    for (size_t i = 0; i < len; i++) {
+        held = held << 8 | bytes[i];
+        for (n_bits += 8; n_bits >= 6; n_bits -= 6) *out++ = letters[held >> (n_bits - 6) & 63];
+    }
+    if (n_bits > 0) *out = letters[held << (6 - n_bits) & 63];
+}
+
+static void make_text(const char *name, char text[KEY_TEXT_BYTES])
+{
+    unsigned char secret[SECRET_BYTES];
+    random_bytes(secret, sizeof secret);
+    memcpy(text, prefix, PREFIX_BYTES);
+    memcpy(text + PREFIX_BYTES, name, KEY_NAME_BYTES);
+    text[PREFIX_BYTES + KEY_NAME_BYTES] = '_';
+    base64url(secret, sizeof secret, text + PREFIX_BYTES + KEY_NAME_BYTES + 1);
+    text[KEY_TEXT_BYTES - 1] = 0;
+    explicit_bzero(secret, sizeof secret);
+}
+
+static struct doc_key doc_of(const struct key *key)
+{
+    return (struct doc_key){.kind = SLICE("key"), .id = name_of(key)};
+}
+
+/* Puts the key's document, and with it takes away that of `old`, which may be NULL. */
+static WEIR_MUST_CHECK enum weir_status write_document(struct keys *k, const struct key *key,
+                                                       int64_t version, const struct key *old)
+{
+    struct weir_buf body;
+    struct commit *c = commit_new(DOC_BYTES);
+    if (!c) return WEIR_NOMEM;
+    weir_buf_init(&body, DOC_BYTES);
+    put_document(&body, key);
+    enum weir_status st = weir_buf_status(&body);
+    if (st == WEIR_OK) {
+        if (old) commit_remove(c, doc_of(old), DOC_ANY_VERSION);
+        commit_put(c, doc_of(key), version, weir_slice_of(key->info.owner), weir_buf_slice(&body));
+        st = store_commit_wait(k->store, c).status;
+    } else {
+        commit_free(c);
+    }
+    weir_buf_fini(&body);
+    return st;
+}
+
+/* The key that was revoked first; NULL when none was. */
+static struct key *oldest_revoked(struct keys *k)
+{
+    struct key *oldest = NULL;
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk)) {
+        struct key *key = walk.value;
+        if (key->info.revoked_ms == 0) continue;
+        if (!oldest || key->info.revoked_ms < oldest->info.revoked_ms) oldest = key;
+    }
+    return oldest;
+}
+
+/* Nobody but us changes the table now, so looking at it needs no lock. */
+static WEIR_MUST_CHECK enum weir_status add_key(struct keys *k, struct key *key)
+{
+    struct key *old = NULL;
+    if (k->by_name.len >= KEYS_MAX) {
+        old = oldest_revoked(k);
+        if (!old) return WEIR_LIMIT;
+    }
+    enum weir_status st = write_document(k, key, DOC_MUST_BE_NEW, old);
+    if (st != WEIR_OK) return st;
+    CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
+    if (old) mem_free(map_take(&k->by_name, name_of(old)));
+    st = map_put(&k->by_name, name_of(key), key);
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return st;
+}
+
+static bool pick_name(struct keys *k, struct key *key)
+{
+    for (int i = 0; i < NAME_TRIES; i++) {
+        random_name(key->info.name);
+        if (!map_get(&k->by_name, name_of(key))) return true;
+    }
+    return false;
+}
+
+enum weir_status keys_create(struct keys *k, struct key_info *info, char text[KEY_TEXT_BYTES])
+{
+    CHECK(k->magic == MAGIC);
+    const char *why;
+    if (!key_info_is_valid(info, &why)) return WEIR_INVALID;
+    struct key *key = mem_zalloc(sizeof *key);
+    if (!key) return WEIR_NOMEM;
+    key->info = *info;
+    key->info.created_ms = clock_wall_ms(k->clock);
+    key->info.revoked_ms = 0;
+    if (info->rate_per_s > 0 && info->burst < 1)
+        key->info.burst = fmax(1, fmin(ceil(info->rate_per_s), KEY_MAX_RATE_PER_S));
+    set_rate(key);
+    CHECK(pthread_mutex_lock(&k->changing) == 0);
+    enum weir_status st = pick_name(k, key) ? WEIR_OK : WEIR_INTERNAL;
+    if (st == WEIR_OK) {
+        make_text(key->info.name, text);
+        sha256(slice_of(text, KEY_TEXT_BYTES - 1), key->hash);
+        *info = key->info;
+        st = add_key(k, key);
+    }
+    CHECK(pthread_mutex_unlock(&k->changing) == 0);
+    if (st != WEIR_OK) {
+        explicit_bzero(text, KEY_TEXT_BYTES);
+        mem_free(key);
+    }
+    return st;
+}
+
+enum weir_status keys_revoke(struct keys *k, struct weir_slice name)
+{
+    CHECK(k->magic == MAGIC);
+    enum weir_status st = WEIR_OK;
+    int64_t now_ms = clock_wall_ms(k->clock);
+    CHECK(pthread_mutex_lock(&k->changing) == 0);
+    struct key *key = map_get(&k->by_name, name);
+    if (!key) {
+        st = WEIR_NOT_FOUND;
+    } else {
+        /* Before the document: a key that leaked is refused even when the disk is full. */
+        CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
+        if (key->info.revoked_ms == 0) key->info.revoked_ms = now_ms > 0 ? now_ms : 1;
+        CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+        st = write_document(k, key, DOC_ANY_VERSION, NULL);
+    }
+    CHECK(pthread_mutex_unlock(&k->changing) == 0);
+    return st;
+}
+
+/* ---- listing ---- */
+
+static int compare_names(const void *a, const void *b)
+{
+    const struct key_info *x = a;
+    const struct key_info *y = b;
+    return memcmp(x->name, y->name, KEY_NAME_BYTES);
+}
+
+enum weir_status keys_each(struct keys *k, void (*each)(void *user, const struct key_info *info),
+                           void *user)
+{
+    CHECK(k->magic == MAGIC);
+    size_t n = 0;
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct key_info *all = mem_alloc((k->by_name.len + 1) * sizeof *all);
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (all && map_walk_next(&k->by_name, &walk))
+        all[n++] = ((const struct key *)walk.value)->info;
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    if (!all) return WEIR_NOMEM;
+    qsort(all, n, sizeof *all, compare_names);
+    for (size_t i = 0; i < n; i++) each(user, &all[i]);
+    mem_free(all);
+    return WEIR_OK;
+}
+
+size_t keys_count(struct keys *k)
+{
+    size_t n = 0;
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk))
+        if (((const struct key *)walk.value)->info.revoked_ms == 0) n++;
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return n;
+}

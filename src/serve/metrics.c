@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /metrics: what the workers count, what the store knows, what the process costs, as
+ * Prometheus text (version 0.0.4). Names and sentences of the workers' figures come from the
+ * tables of counters.h; durations are counted in microseconds and shown in seconds.
+ */
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <weir/version.h>
+
+#include "base/slice.h"
+#include "serve/resource.h"
+
+enum {
+    PAGE_BYTES = 256 << 10,
+    LINE_BYTES = 256,
+};
+
+/* ---- lines ---- */
+
+static void put_head(struct weir_buf *out, const char *name, const char *kind, const char *help)
+{
+    weir_buf_printf(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind);
+}
+
+static void put_u64(struct weir_buf *out, const char *name, const char *kind, const char *help,
+                    uint64_t value)
+{
+    put_head(out, name, kind, help);
+    weir_buf_printf(out, "%s %llu\n", name, (unsigned long long)value);
+}
+
+static void put_seconds(struct weir_buf *out, const char *name, const char *kind, const char *help,
+                        double seconds)
+{
+    put_head(out, name, kind, help);
+    weir_buf_printf(out, "%s %.3f\n", name, seconds);
+}
+
+/* How a histogram is shown: counts of bucket i are those up to 2^i units. */
+struct shown {
+    const char *name;
+    const char *help;
+    const uint64_t *counts;
+    unsigned n_buckets;
+    uint64_t sum;
+    double unit; /* what one unit is in the shown one: 1e-6 for microseconds as seconds */
+};
+
+static void put_histogram(struct weir_buf *out, const struct shown *h)
+{
+    uint64_t n = 0;
+    put_head(out, h->name, "histogram", h->help);
+    for (unsigned i = 0; i < h->n_buckets; i++) {
+        n += h->counts[i];
+        if (i + 1 < h->n_buckets)
+            weir_buf_printf(out, "%s_bucket{le=\"%.9g\"} %llu\n", h->name,
+                            (double)((uint64_t)1 << i) * h->unit, (unsigned long long)n);
+    }
+    weir_buf_printf(out, "%s_bucket{le=\"+Inf\"} %llu\n%s_sum %.9g\n%s_count %llu\n", h->name,
+                    (unsigned long long)n, h->name, (double)h->sum * h->unit, h->name,
+                    (unsigned long long)n);
+}
+
+/* ---- the workers ---- */
+
+static const struct {
+    const char *name;
+    const char *kind;
+    const char *help;
+} counter_rows[N_COUNTERS] = {
+#define ROW(symbol, name, kind, help) [COUNT_##symbol] = {name, kind, help},
+    COUNTER_TABLE(ROW)
+#undef ROW
+};
+
+static void put_counters(struct weir_buf *out, const struct counters_sum *sum)
+{
+    for (int i = 0; i < N_COUNTERS; i++)
+        put_u64(out, counter_rows[i].name, counter_rows[i].kind, counter_rows[i].help,
+                sum->values[i]);
+}
+
+static void put_errors(struct weir_buf *out, const struct counters_sum *sum)
+{
+    put_head(out, "weir_errors_total", "counter", "Error answers, by code");
+    for (int i = WEIR_OK + 1; i < WEIR_N_STATUS; i++)
+        if (sum->errors[i] > 0)
+            weir_buf_printf(out, "weir_errors_total{code=\"%s\"} %llu\n",
+                            weir_status_name((enum weir_status)i),
+                            (unsigned long long)sum->errors[i]);
+}
+
+static void put_closed(struct weir_buf *out, const struct counters_sum *sum)
+{
+    put_head(out, "weir_connections_closed_total", "counter", "Connections closed, by reason");
+    for (int i = 0; i < N_CLOSE_REASONS; i++)
+        weir_buf_printf(out, "weir_connections_closed_total{reason=\"%s\"} %llu\n",
+                        close_reason_name((enum close_reason)i),
+                        (unsigned long long)sum->closed[i]);
+}
+
+/* By the rows of the route table; requests that met none have an empty name. */
+static void put_answers(struct weir_buf *out, const struct counters_sum *sum)
+{
+    unsigned n_routes = 0;
+    while (routes[n_routes].handle && n_routes < COUNTERS_NO_ROUTE) n_routes++;
+    put_head(out, "weir_answers_total", "counter", "Answers, by route and class of status");
+    for (unsigned i = 0; i < COUNTERS_ROUTES; i++) {
+        if (i >= n_routes && i != COUNTERS_NO_ROUTE) continue;
+        for (unsigned kind = 1; kind < COUNTERS_CLASSES; kind++)
+            if (sum->answers[i][kind] > 0)
+                weir_buf_printf(out, "weir_answers_total{route=\"%s\",class=\"%uxx\"} %llu\n",
+                                i < n_routes ? routes[i].name : "", kind,
+                                (unsigned long long)sum->answers[i][kind]);
+    }
+}
+
+static void put_workers(struct weir_buf *out, struct server *s)
+{
+    struct counters_sum sum = {0};
+    server_counters(s, &sum);
+    put_counters(out, &sum);
+    put_answers(out, &sum);
+    put_errors(out, &sum);
+    put_closed(out, &sum);
+    put_histogram(
+        out, &(struct shown){"weir_request_seconds", "From the whole request to its answer",
+                             sum.request_us.counts, HISTOGRAM_BUCKETS, sum.request_us.sum, 1e-6});
+    put_histogram(out, &(struct shown){"weir_fan_lag_seconds",
+                                       "From durable to written to its readers, by round",
+                                       sum.lag_us.counts, HISTOGRAM_BUCKETS, sum.lag_us.sum, 1e-6});
+}
+
+/* ---- the store ---- */
+
+static void put_store(struct weir_buf *out, struct store *store)
+{
+    struct store_stats stats;
+    store_stats(store, &stats);
+    const struct {
+        const char *name;
+        const char *kind;
+        const char *help;
+        uint64_t value;
+    } rows[] = {
+        {"weir_store_commits_total", "counter", "Commits made durable", stats.n_commits},
+        {"weir_store_events_total", "counter", "Events appended", stats.n_events},
+        {"weir_store_event_bytes_total", "counter", "Bytes of those events", stats.event_bytes},
+        {"weir_store_refused_total", "counter", "Commits refused", stats.n_refused},
+        {"weir_store_syncs_total", "counter", "Syncs of the journal", stats.n_syncs},
+        {"weir_store_settles_total", "counter", "Times the journal was settled into the database",
+         stats.n_settles},
+        {"weir_store_reads_total", "counter", "Reads of logs", stats.n_reads},
+        {"weir_store_read_bytes_total", "counter", "Bytes of those reads", stats.read_bytes},
+        {"weir_store_pending_bytes", "gauge", "Durable bytes that are not settled yet",
+         stats.pending_bytes},
+        {"weir_store_queued_bytes", "gauge", "Bytes that wait to be made durable",
+         stats.queued_bytes},
+        {"weir_store_broken", "gauge", "1 when a write or sync failed and nothing is accepted",
+         stats.is_broken},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
+    put_histogram(out, &(struct shown){"weir_store_batch_commits", "Commits made durable by a sync",
+                                       stats.batch_commits.counts, STORE_HISTOGRAM_BUCKETS,
+                                       stats.batch_commits.sum, 1});
+    put_histogram(out,
+                  &(struct shown){"weir_store_commit_seconds",
+                                  "From the request to commit to durable", stats.commit_us.counts,
+                                  STORE_HISTOGRAM_BUCKETS, stats.commit_us.sum, 1e-6});
+}
+
+/* ---- the process ---- */
+
+/* The second number of /proc/self/statm: resident pages. */
+static bool resident_bytes(uint64_t *bytes)
+{
+    char line[LINE_BYTES];
+    FILE *file = fopen("/proc/self/statm", "re");
+    if (!file) return false;
+    bool is_read = fgets(line, sizeof line, file) != NULL;
+    fclose(file);
+    const char *space = is_read ? strchr(line, ' ') : NULL;
+    if (!space) return false;
+    *bytes = strtoull(space + 1, NULL, 10) * (uint64_t)sysconf(_SC_PAGESIZE);
+    return true;
+}
+
+/* Newer kernels have the number as the folder's size; on others its entries are counted. */
+static bool open_fds(uint64_t *n)
+{
+    struct stat folder;
+    *n = 0;
+    if (stat("/proc/self/fd", &folder) != 0) return false;
+    if (folder.st_size > 0) {
+        *n = (uint64_t)folder.st_size;
+        return true;
+    }
+    DIR *dir = opendir("/proc/self/fd");
+    if (!dir) return false;
+    for (const struct dirent *entry = readdir(dir); entry; entry = readdir(dir))
+        if (entry->d_name[0] != '.') ++*n;
+    closedir(dir);
+    if (*n > 0) --*n; /* the one that reads the folder */
+    return true;
+}
+
+static double seconds_of(struct timeval t)
+{
+    return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+static void put_process(struct weir_buf *out)
+{
+    uint64_t value;
+    struct rusage usage;
+    struct rlimit limit;
+    if (resident_bytes(&value))
+        put_u64(out, "process_resident_memory_bytes", "gauge", "Resident memory", value);
+    if (open_fds(&value)) put_u64(out, "process_open_fds", "gauge", "Open descriptors", value);
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+        put_u64(out, "process_max_fds", "gauge", "Descriptors that may be open", limit.rlim_cur);
+    if (getrusage(RUSAGE_SELF, &usage) == 0)
+        put_seconds(out, "process_cpu_seconds_total", "counter", "CPU time",
+                    seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime));
+}
+
+static void put_server(struct weir_buf *out, struct server *s)
+{
+    struct keys *keys = server_keys(s);
+    put_head(out, "weir_info", "gauge", "The version that runs");
+    weir_buf_printf(out, "weir_info{version=\"%s\"} 1\n", WEIR_VERSION);
+    put_seconds(out, "weir_uptime_seconds", "gauge", "Time since the start",
+                (double)server_uptime_ms(s) / 1e3);
+    if (keys) put_u64(out, "weir_keys", "gauge", "Keys that are not revoked", keys_count(keys));
+    put_u64(out, "weir_work_threads", "gauge", "Backups, checks and changes of keys under way",
+            resource_n_working());
+}
+
+void metrics_get(struct exchange *ex)
+{
+    struct weir_buf page;
+    struct server *s = exchange_server(ex);
+    weir_buf_init(&page, PAGE_BYTES);
+    put_server(&page, s);
+    put_workers(&page, s);
+    put_store(&page, server_store(s));
+    put_process(&page);
+    enum weir_status st = weir_buf_status(&page);
+    if (st == WEIR_OK)
+        exchange_text(ex, 200, "text/plain; version=0.0.4; charset=utf-8", weir_buf_slice(&page));
+    else resource_store_error(ex, st);
+    weir_buf_fini(&page);
+}

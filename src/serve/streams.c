@@ -1,0 +1,441 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /v1/streams/:name: append JSON, watch it as events, ask for the state, drop it.
+ *
+ * A stream is the log "s/NAME", made by its first append. Its events have no type unless the
+ * request gives one, so that a browser's onmessage gets them. The data are the JSON as it was
+ * sent, on one line: in valid JSON a raw CR or LF is white space between tokens, and becomes a
+ * space.
+ *
+ * The append is the hot path of the whole server: one check of the body, one copy into the
+ * frame, one into the commit.
+ */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "base/utf8.h"
+#include "codec/json_check.h"
+#include "io/loop.h"
+#include "serve/resource.h"
+
+enum {
+    NAME_BYTES = 200,         /* longest name of a stream */
+    TYPE_BYTES = 64,          /* longest type of an event */
+    BATCH_EVENTS = 10000,     /* most elements of a batch */
+    SMALL_FRAME_BYTES = 2048, /* frames up to this need no memory from the heap */
+    HEARTBEAT_MS = 30000,     /* a comment in silence: for proxies, and to find dead peers */
+    ID_DIGITS = 19,           /* so that an id fits 64 bits */
+    ANSWER_BYTES = 80,
+};
+
+static const char log_prefix[] = "s/";
+
+struct log_name {
+    char bytes[sizeof log_prefix - 1 + NAME_BYTES];
+    size_t len;
+};
+
+/* No control characters (C0, DEL, C1), no slash, whole UTF-8. */
+static bool is_name(struct weir_slice name)
+{
+    if (name.len == 0 || name.len > NAME_BYTES || utf8_valid_prefix(name) != name.len) return false;
+    for (size_t i = 0; i < name.len; i++) {
+        unsigned char c = (unsigned char)name.ptr[i];
+        if (c < 0x20 || c == 0x7F || c == '/') return false;
+        if (c == 0xC2 && (unsigned char)name.ptr[i + 1] < 0xA0) return false;
+    }
+    return true;
+}
+
+/* The log of the stream that the request names; false when that was answered with an error. */
+static bool find_log(struct exchange *ex, struct log_name *log)
+{
+    struct weir_slice name = exchange_param(ex, 0);
+    if (!is_name(name)) {
+        exchange_error(ex, WEIR_BAD_FIELD,
+                       "a stream's name is 1 to %d bytes of UTF-8 without control characters "
+                       "or slashes",
+                       NAME_BYTES);
+        return false;
+    }
+    size_t prefix_len = sizeof log_prefix - 1;
+    memcpy(log->bytes, log_prefix, prefix_len);
+    memcpy(log->bytes + prefix_len, name.ptr, name.len);
+    log->len = prefix_len + name.len;
+    return true;
+}
+
+static struct weir_slice log_slice(const struct log_name *log)
+{
+    return slice_of(log->bytes, log->len);
+}
+
+/* A parameter that is true or false; false when that was answered with an error. */
+static bool get_flag(struct exchange *ex, const char *name, bool *flag)
+{
+    struct weir_slice value;
+    if (!exchange_query(ex, name, &value)) return true;
+    *flag = weir_slice_is(value, "1") || weir_slice_is(value, "true");
+    if (*flag || weir_slice_is(value, "0") || weir_slice_is(value, "false")) return true;
+    exchange_error(ex, WEIR_BAD_FIELD, "%s is true or false", name);
+    return false;
+}
+
+/* ---- appending ---- */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
+}
+
+static bool ends_with(struct weir_slice text, const char *lower_end)
+{
+    size_t len = strlen(lower_end);
+    if (text.len < len) return false;
+    for (size_t i = 0; i < len; i++)
+        if (lower(text.ptr[text.len - len + i]) != lower_end[i]) return false;
+    return true;
+}
+
+/* application/json, anything+json, or no word about it. */
+static bool is_json_type(struct exchange *ex)
+{
+    static const char json[] = "application/json";
+    struct weir_slice type;
+    if (!http_find(exchange_head(ex), "content-type", &type)) return true;
+    const char *semicolon = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
+    if (semicolon) type.len = (size_t)(semicolon - type.ptr);
+    while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
+        type.len--;
+    return type.len == 0 || (type.len == sizeof json - 1 && ends_with(type, json)) ||
+           ends_with(type, "+json");
+}
+
+static bool is_type(struct weir_slice type)
+{
+    if (type.len == 0 || type.len > TYPE_BYTES) return false;
+    for (size_t i = 0; i < type.len; i++) {
+        char c = type.ptr[i];
+        bool is_letter = lower(c) >= 'a' && lower(c) <= 'z';
+        if (!is_letter && !(c >= '0' && c <= '9') && c != '.' && c != '_' && c != '-') return false;
+    }
+    return true;
+}
+
+struct append {
+    struct commit *commit;
+    struct weir_slice log;
+    struct weir_slice type; /* empty: none */
+    size_t n_events;
+    bool has_memory;
+};
+
+static char *put(char *to, const char *bytes, size_t len)
+{
+    memcpy(to, bytes, len);
+    return to + len;
+}
+
+static void end_lines_with_spaces(char *bytes, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (bytes[i] == '\n' || bytes[i] == '\r') bytes[i] = ' ';
+}
+
+/* "event: TYPE\ndata: JSON\n\n". */
+static void append_event(struct append *a, struct weir_slice json, bool has_line_ends)
+{
+    char small[SMALL_FRAME_BYTES];
+    size_t room = sizeof "event: \ndata: \n\n" + a->type.len + json.len;
+    char *frame = room <= sizeof small ? small : mem_alloc(room);
+    if (!frame) {
+        a->has_memory = false;
+        return;
+    }
+    char *p = frame;
+    if (a->type.len > 0) {
+        p = put(p, "event: ", 7);
+        p = put(p, a->type.ptr, a->type.len);
+        *p++ = '\n';
+    }
+    p = put(p, "data: ", 6);
+    p = put(p, json.ptr, json.len);
+    if (has_line_ends) end_lines_with_spaces(p - json.len, json.len);
+    p = put(p, "\n\n", 2);
+    commit_append(a->commit, a->log, slice_of(frame, (size_t)(p - frame)));
+    a->n_events++;
+    if (frame != small) mem_free(frame);
+}
+
+/* Beyond the ceiling elements are counted only: the request will be refused. */
+static void append_element(void *user, struct weir_slice json)
+{
+    struct append *a = user;
+    if (a->n_events >= BATCH_EVENTS) a->n_events++;
+    else append_event(a, json, true);
+}
+
+static void refuse_json(struct exchange *ex, enum weir_status st, const struct json_found *found)
+{
+    if (exchange_body(ex).len == 0)
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body is empty; it has to be one JSON value");
+    else if (st == WEIR_JSON_SYNTAX || st == WEIR_JSON_TRUNCATED)
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body is not JSON: expected %s at byte %zu",
+                       found->expected, found->offset);
+    else
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body is not JSON: %s, at byte %zu",
+                       weir_status_text(st), found->offset);
+}
+
+/* All elements of the body; false when that was answered with an error. */
+static bool append_batch(struct exchange *ex, struct append *a)
+{
+    struct json_found found;
+    enum weir_status st = json_check(exchange_body(ex), append_element, a, &found);
+    if (st != WEIR_OK) {
+        refuse_json(ex, st, &found);
+        return false;
+    }
+    if (found.type != WEIR_JSON_ARRAY || a->n_events == 0) {
+        exchange_error(ex, WEIR_BAD_REQUEST, "a batch is an array with one element at least");
+        return false;
+    }
+    if (a->n_events > BATCH_EVENTS) {
+        exchange_error(ex, WEIR_TOO_LARGE, "a batch has at most %d elements, not %zu", BATCH_EVENTS,
+                       a->n_events);
+        return false;
+    }
+    return true;
+}
+
+static bool append_one(struct exchange *ex, struct append *a)
+{
+    struct json_found found;
+    enum weir_status st = json_check(exchange_body(ex), NULL, NULL, &found);
+    if (st != WEIR_OK) {
+        refuse_json(ex, st, &found);
+        return false;
+    }
+    append_event(a, found.value, found.has_line_ends);
+    return true;
+}
+
+static void answer_append(struct exchange *ex, const struct commit_result *result)
+{
+    char json[ANSWER_BYTES];
+    if (result->status != WEIR_OK) {
+        resource_store_error(ex, result->status);
+        return;
+    }
+    int len = snprintf(json, sizeof json, "{\"id\":%llu}", (unsigned long long)result->last);
+    exchange_json(ex, 201, slice_of(json, (size_t)len));
+}
+
+static void answer_batch(struct exchange *ex, const struct commit_result *result)
+{
+    char json[ANSWER_BYTES];
+    if (result->status != WEIR_OK) {
+        resource_store_error(ex, result->status);
+        return;
+    }
+    int len = snprintf(json, sizeof json, "{\"first\":%llu,\"last\":%llu}",
+                       (unsigned long long)result->first, (unsigned long long)result->last);
+    exchange_json(ex, 201, slice_of(json, (size_t)len));
+}
+
+static bool check_append(struct exchange *ex, struct weir_slice *type, bool *is_batch)
+{
+    if (!is_json_type(ex)) {
+        exchange_error(ex, WEIR_BAD_TYPE, "the body has to be application/json");
+        return false;
+    }
+    if (!get_flag(ex, "batch", is_batch)) return false;
+    if (!exchange_query(ex, "event", type) || is_type(*type)) return true;
+    exchange_error(ex, WEIR_BAD_FIELD, "an event's type is 1 to %d of A-Z a-z 0-9 . _ -",
+                   TYPE_BYTES);
+    return false;
+}
+
+void streams_append(struct exchange *ex)
+{
+    struct log_name log;
+    struct append a = {.has_memory = true};
+    bool is_batch = false;
+    if (!find_log(ex, &log) || !check_append(ex, &a.type, &is_batch)) return;
+    a.log = log_slice(&log);
+    a.commit = commit_new(exchange_body(ex).len + log.len + TYPE_BYTES);
+    a.has_memory = a.commit != NULL;
+    bool is_good = !a.has_memory || (is_batch ? append_batch(ex, &a) : append_one(ex, &a));
+    if (is_good && a.has_memory) {
+        exchange_commit(ex, a.commit, is_batch ? answer_batch : answer_append);
+        return;
+    }
+    if (is_good) resource_store_error(ex, WEIR_NOMEM);
+    if (a.commit) commit_free(a.commit);
+}
+
+/* ---- the state ---- */
+
+/* A question about a log that only the disk can answer. */
+struct asked {
+    struct post post;
+    struct exchange *ex;
+    struct loop *loop;
+    struct log_read read;
+    struct weir_slice name;
+};
+
+static void answer_state(struct exchange *ex, struct weir_slice name, const struct log_read *read)
+{
+    char digits[ID_DIGITS + 2];
+    struct weir_buf json;
+    if (read->status != WEIR_OK) {
+        resource_store_error(ex, read->status);
+        return;
+    }
+    if (!read->state.exists) {
+        exchange_error(ex, WEIR_NOT_FOUND, "there is no such stream");
+        return;
+    }
+    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)read->state.last);
+    exchange_field(ex, "Weir-Last-Id", slice_of(digits, (size_t)len));
+    exchange_field(ex, "Weir-Sealed", read->state.is_sealed ? SLICE("true") : SLICE("false"));
+    weir_buf_init(&json, NAME_BYTES * 6 + ANSWER_BYTES);
+    weir_json_put_begin_object(&json);
+    weir_json_put_key(&json, "name");
+    weir_json_put_string(&json, name);
+    weir_json_put_key(&json, "last");
+    weir_json_put_uint(&json, read->state.last);
+    weir_json_put_key(&json, "sealed");
+    weir_json_put_bool(&json, read->state.is_sealed);
+    weir_json_put_end_object(&json);
+    if (weir_buf_status(&json) == WEIR_OK) exchange_json(ex, 200, weir_buf_slice(&json));
+    else resource_store_error(ex, WEIR_NOMEM);
+    weir_buf_fini(&json);
+}
+
+static void finish_state(struct post *post)
+{
+    struct asked *asked = CONTAINER_OF(post, struct asked, post);
+    answer_state(asked->ex, asked->name, &asked->read);
+}
+
+/* By a thread of the store's. */
+static void state_was_read(void *user, const struct log_read *read)
+{
+    struct asked *asked = user;
+    CHECK(read->n_chunks == 0);
+    asked->read = *read;
+    loop_post(asked->loop, &asked->post);
+}
+
+static void ask_store(struct exchange *ex, const struct log_name *log)
+{
+    struct weir_slice name = exchange_param(ex, 0);
+    struct asked *asked = exchange_alloc(ex, sizeof *asked + name.len);
+    if (!asked) {
+        resource_store_error(ex, WEIR_NOMEM);
+        return;
+    }
+    memcpy(asked + 1, name.ptr, name.len);
+    *asked = (struct asked){
+        .post = {.run = finish_state},
+        .ex = ex,
+        .loop = worker_loop(exchange_worker(ex)),
+        .name = slice_of(asked + 1, name.len),
+    };
+    store_read_later(server_store(exchange_server(ex)), log_slice(log), 1, 0, state_was_read,
+                     asked);
+}
+
+void streams_state(struct exchange *ex)
+{
+    struct log_name log;
+    struct log_read read;
+    if (!find_log(ex, &log)) return;
+    if (store_read_now(server_store(exchange_server(ex)), log_slice(&log), 1, 0, &read))
+        answer_state(ex, exchange_param(ex, 0), &read);
+    else ask_store(ex, &log);
+}
+
+/* ---- watching ---- */
+
+/* A whole number that fits an id. */
+static bool parse_id(struct weir_slice text, uint64_t *id)
+{
+    if (text.len == 0 || text.len > ID_DIGITS) return false;
+    *id = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
+        *id = *id * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return *id < INT64_MAX;
+}
+
+/*
+ * Where to begin. What the reader has decides, so that a browser that opened with
+ * from=latest goes on without a gap when it comes again; its header is newer than its address.
+ */
+static bool get_start(struct exchange *ex, struct watch_options *how)
+{
+    struct weir_slice value;
+    uint64_t id;
+    bool has_id = http_find(exchange_head(ex), "last-event-id", &value) && value.len > 0;
+    if (!has_id) has_id = exchange_query(ex, "last_event_id", &value) && value.len > 0;
+    if (has_id && !parse_id(value, &id)) {
+        exchange_error(ex, WEIR_BAD_FIELD, "Last-Event-ID has to be a whole number");
+        return false;
+    }
+    bool has_from = exchange_query(ex, "from", &value);
+    if (has_from && !weir_slice_is(value, "latest")) {
+        exchange_error(ex, WEIR_BAD_FIELD, "from can only be \"latest\"");
+        return false;
+    }
+    how->from = has_id ? id + 1 : has_from ? SUB_FROM_LATEST : 1;
+    how->has_last_id = has_id;
+    return true;
+}
+
+void streams_watch(struct exchange *ex)
+{
+    struct log_name log;
+    struct weir_slice accept;
+    struct watch_options how = {.heartbeat_ms = HEARTBEAT_MS};
+    bool is_live = true;
+    bool has_accept = http_find(exchange_head(ex), "accept", &accept);
+    if (has_accept && !http_accepts(accept, "text/event-stream")) {
+        if (http_accepts(accept, "application/json")) streams_state(ex);
+        else
+            exchange_error(ex, WEIR_NOT_ACCEPTABLE,
+                           "a stream is text/event-stream, its state application/json");
+        return;
+    }
+    if (!find_log(ex, &log) || !get_start(ex, &how) || !get_flag(ex, "live", &is_live)) return;
+    how.ends_at_newest = !is_live;
+    exchange_watch(ex, log_slice(&log), &how);
+}
+
+/* ---- dropping ---- */
+
+static void answer_drop(struct exchange *ex, const struct commit_result *result)
+{
+    if (result->status == WEIR_OK) exchange_empty(ex, 204);
+    else if (result->status == WEIR_NOT_FOUND)
+        exchange_error(ex, WEIR_NOT_FOUND, "there is no such stream");
+    else resource_store_error(ex, result->status);
+}
+
+void streams_drop(struct exchange *ex)
+{
+    struct log_name log;
+    if (!find_log(ex, &log)) return;
+    struct commit *c = commit_new(log.len);
+    if (!c) {
+        resource_store_error(ex, WEIR_NOMEM);
+        return;
+    }
+    commit_drop(c, log_slice(&log));
+    exchange_commit(ex, c, answer_drop);
+}
