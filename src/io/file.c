@@ -21,6 +21,26 @@ void file_watch(const struct file_watcher *w)
     watcher = w;
 }
 
+void file_report_write(const char *name, uint64_t offset, struct weir_slice bytes)
+{
+    if (watcher && watcher->on_write) watcher->on_write(watcher->user, name, offset, bytes);
+}
+
+void file_report_sync(const char *name)
+{
+    if (watcher && watcher->on_sync) watcher->on_sync(watcher->user, name);
+}
+
+void file_report_truncate(const char *name, uint64_t size)
+{
+    if (watcher && watcher->on_truncate) watcher->on_truncate(watcher->user, name, size);
+}
+
+void file_report_remove(const char *name)
+{
+    if (watcher && watcher->on_remove) watcher->on_remove(watcher->user, name);
+}
+
 static enum weir_status status_of_errno(void)
 {
     return errno == ENOSPC || errno == EDQUOT ? WEIR_NO_SPACE : WEIR_IO;
@@ -35,7 +55,9 @@ static enum weir_status injected(int error)
 enum weir_status file_open(struct file *f, const char *path, enum file_mode mode)
 {
     const char *slash = strrchr(path, '/');
-    int flags = O_RDWR | O_CLOEXEC | (mode == FILE_MAY_CREATE ? O_CREAT : 0);
+    static const int creation[] = {
+        [FILE_MUST_EXIST] = 0, [FILE_MAY_CREATE] = O_CREAT, [FILE_MUST_CREATE] = O_CREAT | O_EXCL};
+    int flags = O_RDWR | O_CLOEXEC | creation[mode];
     snprintf(f->name, sizeof f->name, "%s", slash ? slash + 1 : path);
     f->fd = open(path, flags, OWNER_ONLY);
     return f->fd >= 0 ? WEIR_OK : status_of_errno();
@@ -50,7 +72,7 @@ void file_close(struct file *f)
 enum weir_status file_write_at(struct file *f, struct weir_slice bytes, uint64_t offset)
 {
     if (fault_hit(FAULT_WRITE)) return injected(ENOSPC);
-    if (watcher && watcher->on_write) watcher->on_write(watcher->user, f->name, offset, bytes);
+    file_report_write(f->name, offset, bytes);
     while (bytes.len > 0) {
         ssize_t n = pwrite(f->fd, bytes.ptr, bytes.len, (off_t)offset);
         if (n < 0 && errno == EINTR) continue;
@@ -80,7 +102,7 @@ enum weir_status file_sync(struct file *f)
 {
     if (fault_hit(FAULT_SYNC)) return injected(EIO);
     if (fdatasync(f->fd) != 0) return status_of_errno();
-    if (watcher && watcher->on_sync) watcher->on_sync(watcher->user, f->name);
+    file_report_sync(f->name);
     return WEIR_OK;
 }
 

@@ -21,7 +21,8 @@ struct file {
     char name[FILE_NAME_BYTES]; /* its last part, for watchers and messages */
 };
 
-enum file_mode { FILE_MUST_EXIST, FILE_MAY_CREATE };
+/* FILE_MUST_CREATE fails, with errno EEXIST, when there is one already. */
+enum file_mode { FILE_MUST_EXIST, FILE_MAY_CREATE, FILE_MUST_CREATE };
 
 WEIR_MUST_CHECK enum weir_status file_open(struct file *f, const char *path, enum file_mode mode);
 void file_close(struct file *f);
@@ -56,7 +57,19 @@ struct file_watcher {
     void *user;
     void (*on_write)(void *user, const char *name, uint64_t offset, struct weir_slice bytes);
     void (*on_sync)(void *user, const char *name);
+    void (*on_truncate)(void *user, const char *name, uint64_t size);
+    void (*on_remove)(void *user, const char *name);
 };
 
 /* NULL: nobody. Not while files are in use by another thread. */
 void file_watch(const struct file_watcher *watcher);
+
+/*
+ * Tells the watcher what somebody else does to a file: a library that has ways of its own
+ * to the disk. A write is told before it is done, for a part of it may be there when it
+ * fails; the others when they succeeded. They cost a load and a branch when nobody looks.
+ */
+void file_report_write(const char *name, uint64_t offset, struct weir_slice bytes);
+void file_report_sync(const char *name);
+void file_report_truncate(const char *name, uint64_t size);
+void file_report_remove(const char *name);

@@ -93,7 +93,7 @@ TEST(watcher_sees_writes_and_syncs_in_order)
 {
     struct file f;
     struct looked l = {.len = 0};
-    struct file_watcher watcher = {&l, see_write, see_sync};
+    struct file_watcher watcher = {.user = &l, .on_write = see_write, .on_sync = see_sync};
     T_EQ(file_open(&f, path_in_temp("c"), FILE_MAY_CREATE), WEIR_OK);
     file_watch(&watcher);
     T_EQ(file_write_at(&f, SLICE("xy"), 3), WEIR_OK);
@@ -102,4 +102,47 @@ TEST(watcher_sees_writes_and_syncs_in_order)
     T_EQ(file_write_at(&f, SLICE("z"), 0), WEIR_OK);
     file_close(&f);
     T_EQ_STR(slice_of(l.log, l.len), "c@3:xy c! ");
+}
+
+static void see_truncate(void *user, const char *name, uint64_t size)
+{
+    struct looked *l = user;
+    l->len += (size_t)snprintf(l->log + l->len, sizeof l->log - l->len, "%s=%d ", name, (int)size);
+}
+
+static void see_remove(void *user, const char *name)
+{
+    struct looked *l = user;
+    l->len += (size_t)snprintf(l->log + l->len, sizeof l->log - l->len, "%s- ", name);
+}
+
+static void report_all(void)
+{
+    file_report_write("d", 7, SLICE("xy"));
+    file_report_sync("d");
+    file_report_truncate("d", 8);
+    file_report_remove("d");
+}
+
+TEST(watcher_is_told_what_others_do)
+{
+    struct looked l = {.len = 0};
+    struct file_watcher all = {&l, see_write, see_sync, see_truncate, see_remove};
+    struct file_watcher blind = {.user = &l};
+    file_watch(&all);
+    report_all();
+    file_watch(&blind);
+    report_all();
+    file_watch(NULL);
+    report_all();
+    T_EQ_STR(slice_of(l.log, l.len), "d@7:xy d! d=8 d- ");
+}
+
+TEST(file_that_must_be_new_is_not_taken_from_others)
+{
+    struct file f;
+    T_EQ(file_open(&f, path_in_temp("e"), FILE_MUST_CREATE), WEIR_OK);
+    file_close(&f);
+    T_EQ(file_open(&f, path_in_temp("e"), FILE_MUST_CREATE), WEIR_IO);
+    T_EQ(errno, EEXIST);
 }

@@ -296,7 +296,7 @@ static void make_disk(const struct tape *tape, size_t n_ops, const char *folder)
 
 static void record_run(struct tape *tape, const char *folder)
 {
-    struct file_watcher watcher = {tape, tape_write, tape_sync};
+    struct file_watcher watcher = {.user = tape, .on_write = tape_write, .on_sync = tape_sync};
     struct journal *j = open_journal(folder, 0, NULL);
     file_watch(&watcher);
     for (int round = 0; round < 20; round++) {
