@@ -292,8 +292,8 @@ enum weir_status keys_open(struct keys **out, struct store *store, const struct 
     CHECK(pthread_mutex_init(&k->changing, NULL) == 0);
     CHECK(pthread_rwlock_init(&k->lock, NULL) == 0);
     map_init(&k->by_name, KEYS_MAX);
-    enum weir_status st = store_doc_list(store, SLICE("key"), (struct weir_slice){0},
-                                         (struct weir_slice){0}, KEYS_MAX, load_key, k);
+    struct doc_query query = {.kind = SLICE("key"), .limit = KEYS_MAX};
+    enum weir_status st = store_doc_list(store, &query, load_key, k);
     if (st == WEIR_OK) *out = k;
     else keys_close(k);
     return st;
