@@ -252,6 +252,14 @@ static void undo_before(struct store *s, struct commit *c, const struct op *stop
     }
 }
 
+/* What the commit's documents replaced within the batch is not needed to go back any more. */
+static void forget_old(struct commit *c)
+{
+    for (struct op *op = commit_first(c); op; op = commit_next(c, op)) {
+        if (op->kind == OP_PUT || op->kind == OP_REMOVE) mem_free(op->old);
+    }
+}
+
 static void decide(struct store *s, struct commit *c)
 {
     struct op *before = NULL;
@@ -262,7 +270,10 @@ static void decide(struct store *s, struct commit *c)
         if (st != WEIR_OK) undo_before(s, c, op);
         before = op;
     }
-    if (st != WEIR_OK) c->result = (struct commit_result){.status = st};
+    if (st == WEIR_OK)
+        forget_old(c);
+    else
+        c->result = (struct commit_result){.status = st};
 }
 
 /* ---- 2. fill ---- */
