@@ -128,6 +128,7 @@ enum weir_status file_sync_folder(const char *path)
     int error = errno;
     close(fd);
     errno = error;
+    if (is_synced) file_report_sync(FILE_FOLDER_NAME);
     return is_synced ? WEIR_OK : status_of_errno();
 }
 

@@ -52,6 +52,8 @@ WEIR_MUST_CHECK enum weir_status file_sync_folder(const char *path);
 
 bool file_exists(const char *path);
 
+#define FILE_FOLDER_NAME "." /* what a watcher hears when a folder is synced */
+
 /* Looks on; for tests. Any member may be NULL. */
 struct file_watcher {
     void *user;

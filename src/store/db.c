@@ -221,6 +221,9 @@ enum weir_status db_open(struct db **out, const char *folder, struct store_error
     if (!db) return WEIR_NOMEM;
     db->magic = MAGIC;
     enum weir_status st = open_writer(db, folder, error);
+    /* A file that SQLite removed while it made the database could come back with a power cut
+     * and undo what was committed since. */
+    if (st == WEIR_OK) st = file_sync_folder(folder);
     if (st != WEIR_OK) {
         db_close(db);
         return st;
