@@ -270,10 +270,8 @@ static void decide(struct store *s, struct commit *c)
         if (st != WEIR_OK) undo_before(s, c, op);
         before = op;
     }
-    if (st == WEIR_OK)
-        forget_old(c);
-    else
-        c->result = (struct commit_result){.status = st};
+    if (st == WEIR_OK) forget_old(c);
+    else c->result = (struct commit_result){.status = st};
 }
 
 /* ---- 2. fill ---- */
@@ -436,6 +434,7 @@ static void publish(struct store *s, const struct batch *b, uint64_t number)
         else mem_free(d);
     }
     if (number > 0) s->visible_number = number;
+    s->full_since_ns = 0;
     s->stats.n_events += b->n_events;
     s->stats.event_bytes += b->n_bytes;
     bool is_full = s->pending_bytes >= s->options.pending_bytes / 2;
@@ -525,7 +524,12 @@ static enum weir_status wait_for_room(struct store *s)
  */
 static enum weir_status judge(struct store *s, enum weir_status st)
 {
-    if (st == WEIR_NO_SPACE && journal_is_sound(s->journal)) return st;
+    if (st == WEIR_NO_SPACE && journal_is_sound(s->journal)) {
+        pthread_mutex_lock(&s->index_lock);
+        s->full_since_ns = clock_mono_ns(s->clock);
+        pthread_mutex_unlock(&s->index_lock);
+        return st;
+    }
     if (st == WEIR_LIMIT || (st == WEIR_NOMEM && journal_is_sound(s->journal))) {
         settle_ask(s);
         return WEIR_BUSY;

@@ -366,6 +366,10 @@ enum weir_status store_is_writable(struct store *s)
     pthread_mutex_lock(&s->index_lock);
     enum weir_status st = s->broken;
     if (st == WEIR_OK && s->pending_bytes >= s->options.pending_bytes) st = s->settle_status;
+    /* Not for ever: somebody who waits for this to change would never try. */
+    if (st == WEIR_OK && s->full_since_ns != 0 &&
+        clock_mono_ns(s->clock) - s->full_since_ns < (uint64_t)STORE_FULL_MS * 1000000)
+        st = WEIR_NO_SPACE;
     pthread_mutex_unlock(&s->index_lock);
     return st;
 }

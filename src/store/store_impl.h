@@ -29,6 +29,7 @@
 enum {
     STORE_MAX_MAP = 16 << 20,    /* logs or documents that may be in memory */
     STORE_IDLE_SETTLE_MS = 1000, /* nothing waits longer than this to be settled */
+    STORE_FULL_MS = 5000,        /* a full disk is believed to be full for so long */
     STORE_LAZY_SYNC_MS = 200,    /* STORE_DURABLE_NORMAL: the kernel is asked this often */
     PENDING_OVERHEAD = 96,       /* what a waiting chunk or document costs beyond its bytes */
 };
@@ -124,6 +125,7 @@ struct store {
     uint64_t settles_ended;         /* index */
     uint64_t oldest_pending_ns;     /* index: when the oldest pending thing came; 0: nothing */
     enum weir_status settle_status; /* index: of the last settling */
+    uint64_t full_since_ns;         /* index: when the journal last found no room; 0: it has */
     enum weir_status broken;        /* index: not WEIR_OK: nothing is accepted any more */
     bool settler_stops;             /* index */
     struct store_stats stats;       /* index */
