@@ -167,6 +167,24 @@ TEST(trailers_are_counted_like_fields)
     }
 }
 
+/* Each of the three is more than half of its limit. */
+TEST(limits_hold_for_each_body_and_not_for_all_together)
+{
+    struct text input = {0}, got = {0};
+    struct cut cut;
+    for (int i = 0; i < 3; i++) {
+        text_printf(&input, CHUNKED "f;");
+        for (int k = 0; k < 150; k++) text_add_char(&input, 'x');
+        text_printf(&input,
+                    "\r\n0123456789abcde\r\n0\r\nA: 0123456789012345678901234567890123456789"
+                    "\r\n\r\n");
+    }
+    for (size_t n = 0; cut_nth(&cut, n, input.len); n++)
+        T_EQ(http_transcript(&got, text_slice(&input), &cut, &limits, NULL), WEIR_OK);
+    text_fini(&input);
+    text_fini(&got);
+}
+
 /* A caller that gets a head without a body may go on with the next head at once. */
 TEST(body_of_a_head_without_one_may_be_left_out)
 {
