@@ -5,10 +5,13 @@
  * 1. server_options_init(), then whatever is to be different.
  * 2. server_new() binds the addresses, gives up privileges, opens the store and makes the
  *    workers. Connections wait in the kernel's queue from now on; server_address() tells where.
- * 3. server_run() serves until SIGTERM, SIGINT or server_stop(). It blocks these signals and
- *    SIGHUP (certificates and the access log are opened again) in its thread and in the
- *    threads that it makes, and ignores SIGPIPE.
- * 4. server_free() settles and closes the store.
+ *    It blocks SIGTERM, SIGINT, SIGHUP and SIGUSR2 in its thread, and so in those that it
+ *    makes, and ignores SIGPIPE.
+ * 3. server_run() serves until SIGTERM, SIGINT or server_stop(). On SIGHUP certificates and
+ *    the access log are opened again.
+ * 4. server_free() settles and closes the store, and unblocks the signals.
+ *
+ * Texts in the options are borrowed until server_free().
  *
  * Going down: nothing new is accepted, answers in flight are finished, event streams end
  * after the event under way so that their clients come again, and the rest is cut when
@@ -18,6 +21,8 @@
  * server_stop(), server_is_stopping() and the accessors: any thread; the rest: one thread.
  */
 #pragma once
+
+#include <limits.h>
 
 #include "base/clock.h"
 #include "base/trace.h"
@@ -31,6 +36,9 @@ struct server;
 struct worker;
 
 enum { SERVER_MAX_LISTEN = 8 };
+
+/* 1,024 connections of one address, but as many as they like from this machine. */
+#define SERVER_PER_ADDRESS_DEFAULT UINT_MAX
 
 /* Ceilings, in the units of their names; every one shows in /metrics when it is met. */
 struct server_limits {

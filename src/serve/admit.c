@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Whether a request may run. In this order: is there such a path, does it know the method, does
+ * the key exist, does it allow this, is it within its rate. OPTIONS is answered here for
+ * every path, without a key: a browser asks before it may show one.
+ */
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/slice.h"
+#include "serve/worker_impl.h"
+
+static const struct access everything = {.scopes = SCOPE_READ | SCOPE_WRITE | SCOPE_ADMIN};
+static const struct access nothing;
+
+/* ---- OPTIONS and other origins ---- */
+
+static void put_preflight(struct exchange *ex, struct weir_slice allow)
+{
+    exchange_field(ex, "Access-Control-Allow-Methods", allow);
+    exchange_field(ex, "Access-Control-Allow-Headers",
+                   SLICE("Authorization, Content-Type, Last-Event-ID, X-Request-Id, "
+                         "Idempotency-Key, Cache-Control"));
+    exchange_field(ex, "Access-Control-Max-Age", SLICE("600"));
+}
+
+enum { ALLOW_BYTES = 64, ALL_METHODS = (1u << HTTP_OTHER) - 1 };
+
+static void put_allow(struct weir_buf *b, char bytes[ALLOW_BYTES], unsigned methods)
+{
+    *b = (struct weir_buf){.ptr = bytes, .cap = ALLOW_BYTES, .max = ALLOW_BYTES};
+    router_write_allow(b, methods);
+}
+
+static void answer_options(struct exchange *ex, const struct http_head *head)
+{
+    char bytes[ALLOW_BYTES];
+    struct weir_buf allow;
+    struct weir_slice method;
+    unsigned methods =
+        weir_slice_is(head->path, "*") ? ALL_METHODS : router_methods(routes, head->path);
+    if (methods == 0) {
+        exchange_error(ex, WEIR_NOT_FOUND, NULL);
+        return;
+    }
+    put_allow(&allow, bytes, methods);
+    exchange_field(ex, "Allow", weir_buf_slice(&allow));
+    if (ex->origin.len > 0 && http_find(head, "access-control-request-method", &method))
+        put_preflight(ex, weir_buf_slice(&allow));
+    exchange_empty(ex, 204);
+}
+
+/* Remembers the origin if it may read the answer. */
+static void look_at_origin(struct exchange *ex, const struct http_head *head)
+{
+    const char *list = ex->worker->server->options.cors_origin;
+    struct weir_slice origin;
+    if (!list || !http_find(head, "origin", &origin) || !origin_is_allowed(list, origin)) return;
+    char *copy = exchange_alloc(ex, origin.len);
+    if (!copy) return;
+    memcpy(copy, origin.ptr, origin.len);
+    ex->origin = slice_of(copy, origin.len);
+}
+
+/* ---- keys ---- */
+
+/* The key that the request carries; false when there is none. */
+static bool find_key(struct exchange *ex, const struct http_head *head, struct weir_slice *key)
+{
+    static const char scheme[] = "bearer ";
+    enum { SCHEME_LEN = sizeof scheme - 1 };
+    struct weir_slice value;
+    if (http_find(head, "authorization", &value)) {
+        if (value.len <= SCHEME_LEN || strncasecmp(value.ptr, scheme, SCHEME_LEN) != 0)
+            return false;
+        *key = slice_from(value, SCHEME_LEN);
+        while (key->len > 0 && key->ptr[0] == ' ') *key = slice_from(*key, 1);
+        return key->len > 0;
+    }
+    /* Keys have no character that needs an escape. */
+    return ex->route->takes_key_in_query && query_find(head->query, "api_key", key) && key->len > 0;
+}
+
+static void refuse_key(struct exchange *ex, enum weir_status st, uint64_t retry_after_ms)
+{
+    char seconds[24];
+    if (st == WEIR_NO_AUTH) exchange_field(ex, "WWW-Authenticate", SLICE("Bearer realm=\"weir\""));
+    if (st == WEIR_BAD_TOKEN)
+        exchange_field(ex, "WWW-Authenticate",
+                       SLICE("Bearer realm=\"weir\", error=\"invalid_token\""));
+    if (st == WEIR_FORBIDDEN)
+        exchange_field(ex, "WWW-Authenticate",
+                       SLICE("Bearer realm=\"weir\", error=\"insufficient_scope\""));
+    if (st == WEIR_RATE_LIMIT) {
+        uint64_t s = (retry_after_ms + 999) / 1000;
+        snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)(s > 0 ? s : 1));
+        exchange_field(ex, "Retry-After", weir_slice_of(seconds));
+    }
+    exchange_error(ex, st, NULL);
+}
+
+static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
+                                    uint64_t *retry_after_ms)
+{
+    struct weir_slice key;
+    if (!find_key(ex, head, &key)) return WEIR_NO_AUTH;
+    struct access *who = exchange_alloc(ex, sizeof *who);
+    if (!who) return WEIR_NOMEM;
+    enum weir_status st = keys_find(ex->worker->server->keys, key, who, retry_after_ms);
+    if (st != WEIR_OK) return st;
+    ex->access = who;
+    return (who->scopes & ex->route->scope) ? WEIR_OK : WEIR_FORBIDDEN;
+}
+
+static bool admit_key(struct exchange *ex, const struct http_head *head)
+{
+    uint64_t retry_after_ms = 0;
+    if (ex->is_local || ex->worker->server->options.is_open) {
+        ex->access = &everything;
+        return true;
+    }
+    if (ex->route->scope == SCOPE_NONE) return true;
+    enum weir_status st = look_at_key(ex, head, &retry_after_ms);
+    if (st != WEIR_OK) refuse_key(ex, st, retry_after_ms);
+    return st == WEIR_OK;
+}
+
+/* ---- all together ---- */
+
+static void refuse_method(struct exchange *ex, unsigned methods)
+{
+    char bytes[ALLOW_BYTES];
+    struct weir_buf allow;
+    put_allow(&allow, bytes, methods);
+    exchange_field(ex, "Allow", weir_buf_slice(&allow));
+    exchange_error(ex, WEIR_BAD_METHOD, NULL);
+}
+
+bool admit(struct exchange *ex, const struct http_head *head)
+{
+    struct route_match match;
+    ex->access = &nothing;
+    look_at_origin(ex, head);
+    if (head->method == HTTP_OPTIONS) {
+        answer_options(ex, head);
+        return false;
+    }
+    enum weir_status st = router_find(routes, head->method, head->path, &match);
+    if (st == WEIR_BAD_METHOD) refuse_method(ex, match.methods);
+    else if (st != WEIR_OK) exchange_error(ex, st, NULL);
+    if (st != WEIR_OK) return false;
+    ex->route = match.route;
+    return admit_key(ex, head);
+}

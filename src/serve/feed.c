@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A log as an event stream. The feed owns no bytes: events are asked of the fan-out when they can
+ * be written, and asked for again, by the id of the last one, when a write was cut short.
+ *
+ * A piece is what one write carries: some events as one chunk, a comment line, or the end.
+ *
+ *   piece  | in HTTP/1.1                       | in HTTP/1.0
+ *   -------+-----------------------------------+-----------------
+ *   EVENTS | size CRLF events CRLF [0 CRLF CRLF] | events
+ *   BEAT   | 4 CRLF ": " LF LF CRLF            | ": " LF LF
+ *   END    | 0 CRLF CRLF                       | nothing; close
+ *
+ * A piece that was begun is finished, byte for byte, or the connection is reset: a reader never
+ * takes a part of an event for a whole one.
+ */
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "serve/worker_impl.h"
+
+static const char end_text[] = "0\r\n\r\n";
+static const char beat_text[] = "4\r\n: \n\n\r\n";
+static const char plain_beat_text[] = ": \n\n";
+
+static struct conn *conn_of(struct sub *sub)
+{
+    struct conn *c = CONTAINER_OF(sub, struct conn, feed.sub);
+    CHECK(c->magic == CONN_MAGIC);
+    return c;
+}
+
+/* A reader that is not reading is told when it reads again, not for each event. */
+static void on_ready(struct sub *sub)
+{
+    struct conn *c = conn_of(sub);
+    if (!c->is_blocked) conn_mark_dirty(c);
+}
+
+/* ---- opening ---- */
+
+void feed_open(struct conn *c)
+{
+    struct exchange *ex = c->first;
+    struct feed *f = &c->feed;
+    const struct watch_order *order = ex->watch;
+    *f = (struct feed){.state = FEED_OPENING,
+                       .beat_ms = order->how.heartbeat_ms,
+                       .ends_at_newest = order->how.ends_at_newest,
+                       .has_last_id = order->how.has_last_id,
+                       .is_chunked = !ex->is_http_1_0};
+    enum weir_status st = order->log.len > 0 ? sub_open(c->worker->fan, &f->sub, order->log,
+                                                        order->how.from, on_ready)
+                                             : WEIR_NOMEM;
+    if (st == WEIR_OK) return;
+    f->state = FEED_NONE;
+    exchange_error(ex, st, NULL);
+}
+
+/* The log's state decides what the reader gets; WEIR_OK: a stream. */
+static enum weir_status judge(const struct conn *c, const struct log_state *log, uint64_t from)
+{
+    const struct feed *f = &c->feed;
+    if (f->sub.state == SUB_FAILED) return f->sub.status == WEIR_OK ? WEIR_IO : f->sub.status;
+    if (f->sub.state == SUB_GONE) return WEIR_NOT_FOUND;
+    if (c->worker->is_stopping) return WEIR_SHUTDOWN;
+    if (f->has_last_id && from > log->last + 1) return WEIR_BAD_FIELD;
+    return WEIR_OK;
+}
+
+static void drop_sub(struct conn *c)
+{
+    sub_close(&c->feed.sub);
+    c->feed.state = FEED_NONE;
+}
+
+static void start_streaming(struct conn *c, struct exchange *ex, uint64_t newest)
+{
+    struct feed *f = &c->feed;
+    f->state = FEED_STREAMING;
+    f->until = newest;
+    c->stream_log = exchange_stream_log(ex);
+    count(&c->worker->counters, COUNT_WATCHED, 1);
+    count(&c->worker->counters, COUNT_SUBSCRIBERS, 1);
+    exchange_feed_head(ex);
+}
+
+void feed_begin(struct conn *c)
+{
+    struct exchange *ex = c->first;
+    struct feed *f = &c->feed;
+    CHECK(ex && ex->state == EX_WATCHING);
+    uint64_t from = ex->watch->how.from;
+    struct log_state log = sub_log(&f->sub);
+    enum weir_status st = judge(c, &log, from);
+    if (st == WEIR_OK && !(f->has_last_id && log.is_sealed && from > log.last)) {
+        start_streaming(c, ex, log.last);
+        return;
+    }
+    drop_sub(c);
+    if (st == WEIR_OK) exchange_empty(ex, 204);
+    else if (st == WEIR_BAD_FIELD)
+        exchange_error(ex, st, "The last event id %llu is beyond the newest event, which is %llu",
+                       (unsigned long long)(from - 1), (unsigned long long)log.last);
+    else exchange_error(ex, st, NULL);
+}
+
+/* ---- pieces ---- */
+
+/* Forgets the first n bytes of what was gathered from piece `first` on. */
+static void skip(struct gather *g, unsigned first, size_t n)
+{
+    unsigned i = first;
+    g->n_bytes -= n;
+    while (i < g->n_iov && n >= g->iov[i].iov_len) n -= g->iov[i++].iov_len;
+    if (i < g->n_iov && n > 0) {
+        g->iov[i].iov_base = (char *)g->iov[i].iov_base + n;
+        g->iov[i].iov_len -= n;
+    }
+    memmove(g->iov + first, g->iov + i, (g->n_iov - i) * sizeof *g->iov);
+    g->n_iov -= i - first;
+}
+
+/* Puts the events, which lie in the pieces from `first` + 1 on, into their chunk. */
+static void wrap_events(struct feed *f, struct gather *g, unsigned first, unsigned n)
+{
+    size_t len = 0;
+    for (unsigned i = 1; i <= n; i++) len += g->iov[first + i].iov_len;
+    g->n_bytes += len;
+    if (!f->is_chunked) {
+        memmove(g->iov + first, g->iov + first + 1, n * sizeof *g->iov);
+        g->n_iov = first + n;
+        return;
+    }
+    size_t head_len = http_chunk_head(g->chunk_head, len);
+    g->iov[first] = (struct iovec){g->chunk_head, head_len};
+    g->n_bytes += head_len;
+    g->n_iov = first + 1 + n;
+    gather_add(g, f->is_last ? "\r\n0\r\n\r\n" : "\r\n", f->is_last ? 7 : 2);
+}
+
+/* Whether the stream ends behind this event. */
+static bool ends_at(const struct feed *f, uint64_t last)
+{
+    struct log_state log = sub_log(&f->sub);
+    return (log.is_sealed && last >= log.last) || (f->ends_at_newest && last >= f->until);
+}
+
+/* Events up to `upto`, or as many as fit. */
+static enum sub_state gather_events(struct feed *f, uint64_t upto, struct gather *g)
+{
+    unsigned first = g->n_iov;
+    unsigned n = CONN_MAX_IOV - first - 2; /* the chunk's head and end */
+    uint64_t last = 0;
+    enum sub_state state = sub_peek(&f->sub, upto, FEED_BLOCK_BYTES, g->iov + first + 1, &n, &last);
+    if (state != SUB_READY) return state;
+    if (upto == 0) {
+        f->piece = PIECE_EVENTS;
+        f->last = last;
+        f->is_last = ends_at(f, last);
+    }
+    wrap_events(f, g, first, n);
+    return state;
+}
+
+static void gather_text(struct feed *f, struct gather *g)
+{
+    if (f->piece == PIECE_END) gather_add(g, end_text, sizeof end_text - 1);
+    else if (f->is_chunked) gather_add(g, beat_text, sizeof beat_text - 1);
+    else gather_add(g, plain_beat_text, sizeof plain_beat_text - 1);
+}
+
+/* The stream is over: what follows on the connection is another answer, or its end. */
+static void finish(struct conn *c)
+{
+    struct feed *f = &c->feed;
+    if (!f->is_chunked || f->is_ending) c->is_last = true;
+    feed_close(c);
+}
+
+static void begin_end(struct conn *c, struct gather *g)
+{
+    struct feed *f = &c->feed;
+    f->piece = PIECE_END;
+    if (f->is_chunked) gather_text(f, g);
+    else if (g->n_iov == 0) finish(c);
+    else f->piece = PIECE_NONE; /* the head goes first; the next time round */
+}
+
+/* What to write next, when nothing is under way. */
+static void gather_next(struct conn *c, struct gather *g)
+{
+    struct feed *f = &c->feed;
+    if (f->is_ending || (f->ends_at_newest && f->sub.next > f->until)) {
+        begin_end(c, g);
+        return;
+    }
+    switch (gather_events(f, 0, g)) {
+    case SUB_READY: f->wants_beat = false; break;
+    case SUB_GONE:
+        c->is_last = true;
+        c->reason = CLOSE_LOG_GONE;
+        begin_end(c, g);
+        break;
+    case SUB_END: begin_end(c, g); break;
+    case SUB_FAILED: conn_cut(c, CLOSE_STORE_FAILED); break;
+    case SUB_OPENING:
+    case SUB_WAITING:
+    case SUB_FETCH:
+        if (!f->wants_beat) break;
+        f->piece = PIECE_BEAT;
+        f->wants_beat = false;
+        gather_text(f, g);
+        break;
+    }
+}
+
+void feed_gather(struct conn *c, struct gather *g)
+{
+    struct feed *f = &c->feed;
+    unsigned first = g->n_iov;
+    size_t before = g->n_bytes;
+    enum sub_state state = SUB_READY;
+    if (f->piece == PIECE_NONE) gather_next(c, g);
+    else if (f->piece == PIECE_EVENTS) state = gather_events(f, f->last, g);
+    else gather_text(f, g);
+    if (state == SUB_GONE || state == SUB_END) conn_cut(c, CLOSE_LOG_GONE);
+    if (state == SUB_FAILED) conn_cut(c, CLOSE_STORE_FAILED);
+    if (c->phase != CONN_OPEN || g->n_iov == first) return;
+    f->len = (uint32_t)(g->n_bytes - before);
+    if (f->sent > 0) skip(g, first, f->sent);
+}
+
+void feed_written(struct conn *c, size_t n_bytes)
+{
+    struct feed *f = &c->feed;
+    struct counters *counters = &c->worker->counters;
+    CHECK(f->piece != PIECE_NONE && n_bytes <= f->len - f->sent);
+    f->sent += (uint32_t)n_bytes;
+    f->n_bytes += n_bytes;
+    count(counters, COUNT_STREAM_BYTES, n_bytes);
+    if (f->sent < f->len) return;
+    enum feed_piece piece = f->piece;
+    f->piece = PIECE_NONE;
+    f->sent = 0;
+    if (f->is_stalled) {
+        f->is_stalled = false;
+        uncount(counters, COUNT_STALLED, 1);
+    }
+    if (piece == PIECE_EVENTS) {
+        count(counters, COUNT_STREAM_BLOCKS, 1);
+        sub_advance(&f->sub, f->last);
+    }
+    if (piece == PIECE_BEAT) count(counters, COUNT_BEATS, 1);
+    if (piece == PIECE_END || (piece == PIECE_EVENTS && f->is_last && f->is_chunked)) finish(c);
+}
+
+bool feed_has_more(struct conn *c)
+{
+    struct feed *f = &c->feed;
+    struct log_state log = sub_log(&f->sub);
+    if (f->piece != PIECE_NONE || f->sub.next <= log.last) return true;
+    return f->is_ending || log.is_sealed || f->ends_at_newest || f->sub.state == SUB_GONE;
+}
+
+void feed_beat(struct conn *c)
+{
+    if (c->feed.piece == PIECE_NONE) c->feed.wants_beat = true;
+    conn_mark_dirty(c);
+}
+
+void feed_stall(struct conn *c)
+{
+    struct feed *f = &c->feed;
+    sub_rest(&f->sub);
+    if (f->is_stalled) return;
+    f->is_stalled = true;
+    count(&c->worker->counters, COUNT_STALLED, 1);
+}
+
+void feed_close(struct conn *c)
+{
+    struct feed *f = &c->feed;
+    struct worker *w = c->worker;
+    if (f->state == FEED_STREAMING) uncount(&w->counters, COUNT_SUBSCRIBERS, 1);
+    if (f->is_stalled) uncount(&w->counters, COUNT_STALLED, 1);
+    if (c->stream_log) exchange_log_line(w, c, c->stream_log, 200, f->n_bytes);
+    mem_free(c->stream_log);
+    c->stream_log = NULL;
+    f->is_stalled = false;
+    drop_sub(c);
+}

@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Workers: the thread and its loop, the end of a round, deadlines, and going down.
+ *
+ * Deadlines stand in one list for each kind, the earliest first. A kind has one length, so a
+ * new one goes to the end; only comment lines may differ, and look for their place from there.
+ * A timer looks at the fronts every TICK_MS, and only while there are any.
+ */
+#include <stdio.h>
+#include <time.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "serve/worker_impl.h"
+
+enum { ARENA_BYTES = 256 << 10, KEEPER_MS = 3600 * 1000 };
+
+struct fan *worker_fan(struct worker *w)
+{
+    return w->fan;
+}
+
+struct counters *worker_counters(struct worker *w)
+{
+    return &w->counters;
+}
+
+struct loop *worker_loop(struct worker *w)
+{
+    return w->loop;
+}
+
+/* ---- deadlines ---- */
+
+static uint64_t length_of(const struct worker *w, const struct conn *c, enum deadline kind)
+{
+    const struct server_limits *l = w->limits;
+    switch (kind) {
+    case DEADLINE_HEAD: return l->head_timeout_ms;
+    case DEADLINE_BODY: return l->body_timeout_ms;
+    case DEADLINE_IDLE: return l->idle_timeout_ms;
+    case DEADLINE_WRITE: return l->write_timeout_ms;
+    case DEADLINE_STALL: return l->stall_timeout_ms;
+    case DEADLINE_BEAT: return c->feed.beat_ms;
+    case DEADLINE_LINGER: return LINGER_MS;
+    case DEADLINE_NONE:
+    case N_DEADLINES: break;
+    }
+    return 0;
+}
+
+/* Behind all that are due no later. */
+static void insert(struct list *list, struct conn *c)
+{
+    struct list_node *place = list->ends.prev;
+    while (place != &list->ends && CONTAINER_OF(place, struct conn, due)->due_ms > c->due_ms)
+        place = place->prev;
+    list_insert_after(place, &c->due);
+}
+
+void worker_arm(struct worker *w, struct conn *c, enum deadline kind)
+{
+    if (list_is_linked(&c->due)) list_remove(&c->due);
+    c->deadline = kind;
+    if (kind == DEADLINE_NONE) return;
+    c->due_ms = loop_now_ms(w->loop) + length_of(w, c, kind);
+    insert(&w->deadlines[kind], c);
+    if (w->is_ticking) return;
+    w->is_ticking = true;
+    timer_set(&w->tick, TICK_MS, TICK_MS);
+}
+
+static void on_tick(struct timer *t)
+{
+    struct worker *w = CONTAINER_OF(t, struct worker, tick);
+    uint64_t now_ms = loop_now_ms(w->loop);
+    bool has_any = false;
+    CHECK(w->magic == WORKER_MAGIC);
+    for (int kind = DEADLINE_NONE + 1; kind < N_DEADLINES; kind++) {
+        struct list_node *n;
+        while ((n = list_first(&w->deadlines[kind]))) {
+            struct conn *c = CONTAINER_OF(n, struct conn, due);
+            if (c->due_ms > now_ms) break;
+            conn_due(c);
+        }
+        has_any |= !list_is_empty(&w->deadlines[kind]);
+    }
+    if (has_any) return;
+    timer_unset(&w->tick);
+    w->is_ticking = false;
+}
+
+/* ---- the end of a round ---- */
+
+static void run_again(struct post *p)
+{
+    struct worker *w = CONTAINER_OF(p, struct worker, again_post);
+    struct list_node *n;
+    w->is_again_posted = false;
+    while ((n = list_pop_front(&w->again))) list_push_back(&w->dirty, n);
+}
+
+void worker_flush_next_round(struct worker *w, struct conn *c)
+{
+    if (c->phase == CONN_CLOSED || list_is_linked(&c->dirty)) return;
+    list_push_back(&w->again, &c->dirty);
+    if (w->is_again_posted) return;
+    w->is_again_posted = true;
+    loop_post(w->loop, &w->again_post);
+}
+
+/* What was freed in this round may be used in the next. */
+static void bury(struct worker *w)
+{
+    while (w->dead) {
+        struct exchange *ex = w->dead;
+        w->dead = ex->next;
+        ex->magic = 0;
+        if (w->n_spare == EXCHANGE_SPARES) {
+            mem_free(ex);
+            continue;
+        }
+        ex->next = w->spare;
+        w->spare = ex;
+        w->n_spare++;
+    }
+}
+
+static void show_fan(struct worker *w)
+{
+    struct fan_stats f;
+    struct counters *c = &w->counters;
+    fan_stats(w->fan, &f);
+    count_set(c, COUNT_TAILS, f.n_tails);
+    count_set(c, COUNT_TAIL_BYTES, f.tail_bytes);
+    count_set(c, COUNT_NEWS, f.n_news);
+    count_set(c, COUNT_FETCHES, f.n_fetches);
+    count_set(c, COUNT_FETCH_BYTES, f.fetch_bytes);
+    count_set(c, COUNT_EVICTED, f.n_evicted);
+}
+
+static void on_round_end(void *user)
+{
+    struct worker *w = user;
+    struct list_node *n;
+    CHECK(w->magic == WORKER_MAGIC);
+    while ((n = list_pop_front(&w->dirty))) conn_flush(CONTAINER_OF(n, struct conn, dirty));
+    if (w->news_run_ns > 0) {
+        histogram_add(&w->counters.lag_us, (clock_mono_ns(w->clock) - w->news_run_ns) / 1000);
+        w->news_run_ns = 0;
+    }
+    log_flush(&w->log);
+    bury(w);
+    show_fan(w);
+    count(&w->counters, COUNT_ROUNDS, 1);
+}
+
+/* ---- the fan ---- */
+
+/* Any thread. */
+static void wake_fan(void *user)
+{
+    struct worker *w = user;
+    if (atomic_exchange(&w->is_fan_posted, true)) return;
+    atomic_store_explicit(&w->news_ns, clock_mono_ns(w->clock), memory_order_relaxed);
+    loop_post(w->loop, &w->fan_post);
+}
+
+static void run_fan(struct post *p)
+{
+    struct worker *w = CONTAINER_OF(p, struct worker, fan_post);
+    uint64_t news_ns = atomic_load_explicit(&w->news_ns, memory_order_relaxed);
+    atomic_store(&w->is_fan_posted, false);
+    if (!w->fan) return;
+    if (w->news_run_ns == 0) w->news_run_ns = news_ns;
+    fan_run(w->fan);
+}
+
+/* ---- dates ---- */
+
+struct weir_slice worker_date(struct worker *w)
+{
+    static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+    static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
+                                     "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+    int64_t now_s = clock_wall_ms(w->clock) / 1000;
+    if (now_s == w->date_s && w->has_date) return slice_of(w->date, DATE_BYTES);
+    char text[128];
+    struct tm tm;
+    time_t t = (time_t)now_s;
+    if (!gmtime_r(&t, &tm) || tm.tm_year < 0 || tm.tm_year > 8099)
+        tm = (struct tm){.tm_year = 70, .tm_mday = 1, .tm_wday = 4};
+    snprintf(text, sizeof text, "%s, %02d %s %04d %02d:%02d:%02d GMT", days[tm.tm_wday], tm.tm_mday,
+             months[tm.tm_mon], tm.tm_year + 1900, tm.tm_hour, tm.tm_min, tm.tm_sec);
+    memcpy(w->date, text, DATE_BYTES);
+    w->date_s = now_s;
+    w->has_date = true;
+    return slice_of(w->date, DATE_BYTES);
+}
+
+/* ---- going down ---- */
+
+static void close_timer(struct timer *t)
+{
+    timer_unset(t);
+    timer_close(t, NULL);
+}
+
+void worker_look_done(struct worker *w)
+{
+    if (!w->is_stopping || w->is_done || w->n_conns > 0) return;
+    if (w->n_exchanges > 0 && !w->is_aborted) return;
+    w->is_done = true;
+    close_timer(&w->tick);
+    close_timer(&w->accept_timer);
+    close_timer(&w->keeper);
+}
+
+static void each_conn(struct worker *w, void (*fn)(struct conn *c))
+{
+    struct list_node *next;
+    for (struct list_node *n = list_first(&w->conns); n; n = next) {
+        next = list_next(&w->conns, n);
+        fn(CONTAINER_OF(n, struct conn, node));
+    }
+}
+
+static void run_stop(struct post *p)
+{
+    struct worker *w = CONTAINER_OF(p, struct worker, stop_post);
+    for (unsigned i = 0; i < w->n_listeners; i++) listener_stop(&w->listeners[i]);
+    w->is_stopping = true;
+    each_conn(w, conn_wind_up);
+    worker_look_done(w);
+}
+
+static void cut(struct conn *c)
+{
+    conn_cut(c, CLOSE_SHUTDOWN);
+}
+
+static void run_abort(struct post *p)
+{
+    struct worker *w = CONTAINER_OF(p, struct worker, abort_post);
+    w->is_aborted = true;
+    each_conn(w, cut);
+    worker_look_done(w);
+}
+
+void worker_stop(struct worker *w)
+{
+    loop_post(w->loop, &w->stop_post);
+}
+
+void worker_abort(struct worker *w)
+{
+    loop_post(w->loop, &w->abort_post);
+}
+
+/* ---- life ---- */
+
+static void *thread_main(void *user)
+{
+    struct worker *w = user;
+    for (unsigned i = 0; i < w->n_listeners; i++) listener_start(&w->listeners[i]);
+    timer_set(&w->keeper, KEEPER_MS, KEEPER_MS);
+    loop_run(w->loop);
+    CHECK(w->is_done);
+    server_worker_done(w->server);
+    return NULL;
+}
+
+static void on_keeper(struct timer *t)
+{
+    (void)t;
+}
+
+static void init(struct worker *w, struct server *s, unsigned index)
+{
+    w->magic = WORKER_MAGIC;
+    w->index = index;
+    w->server = s;
+    w->limits = &s->options.limits;
+    w->clock = s->options.clock;
+    list_init(&w->conns);
+    list_init(&w->dirty);
+    list_init(&w->again);
+    for (int i = 0; i < N_DEADLINES; i++) list_init(&w->deadlines[i]);
+    w->again_post.run = run_again;
+    w->stop_post.run = run_stop;
+    w->abort_post.run = run_abort;
+    w->fan_post.run = run_fan;
+    arena_init(&w->arena, ARENA_BYTES);
+    weir_buf_init(&w->answer, ANSWER_HEAD_BYTES);
+    ulid_source_init(&w->ids, w->clock);
+    log_buffer_init(&w->log, s->log, &w->counters);
+}
+
+enum weir_status worker_new(struct worker **out, struct server *s, unsigned index)
+{
+    struct worker *w = mem_zalloc(sizeof *w);
+    if (!w) return WEIR_NOMEM;
+    *out = w;
+    init(w, s, index);
+    w->read_cap = 2 * READ_BYTES + w->limits->head_bytes;
+    w->read_buf = mem_alloc(w->read_cap);
+    w->loop = w->read_buf ? loop_new(w->clock) : NULL;
+    if (!w->loop) return WEIR_NOMEM;
+    timer_init(w->loop, &w->tick, on_tick);
+    timer_init(w->loop, &w->accept_timer, accept_pause_over);
+    timer_init(w->loop, &w->keeper, on_keeper);
+    loop_on_round_end(w->loop, on_round_end, w);
+    struct fan_options fan = {.wake = wake_fan, .user = w};
+    w->fan = fan_new(s->hub, &fan);
+    return w->fan ? WEIR_OK : WEIR_NOMEM;
+}
+
+void worker_close_fan(struct worker *w)
+{
+    if (w->fan) fan_free(w->fan);
+    w->fan = NULL;
+}
+
+void worker_free(struct worker *w)
+{
+    if (!w) return;
+    CHECK(!w->is_started);
+    if (w->loop) {
+        loop_on_round_end(w->loop, NULL, NULL);
+        for (unsigned i = 0; i < w->n_listeners; i++) listener_stop(&w->listeners[i]);
+        if (!w->is_done) {
+            w->is_stopping = true;
+            worker_look_done(w);
+        }
+        loop_free(w->loop);
+    }
+    bury(w);
+    for (struct exchange *ex = w->spare, *next; ex; ex = next) {
+        next = ex->next;
+        mem_free(ex);
+    }
+    worker_close_fan(w);
+    log_buffer_fini(&w->log);
+    arena_fini(&w->arena);
+    weir_buf_fini(&w->answer);
+    mem_free(w->read_buf);
+    w->magic = 0;
+    mem_free(w);
+}
+
+enum weir_status worker_start(struct worker *w)
+{
+    if (pthread_create(&w->thread, NULL, thread_main, w) != 0) return WEIR_NOMEM;
+    w->is_started = true;
+    return WEIR_OK;
+}
+
+void worker_join(struct worker *w)
+{
+    if (!w->is_started) return;
+    pthread_join(w->thread, NULL);
+    w->is_started = false;
+}
