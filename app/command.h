@@ -21,6 +21,9 @@ struct command {
 };
 
 extern const struct command decode_command;
+extern const struct command key_command;
+extern const struct command serve_command;
+extern const struct command store_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

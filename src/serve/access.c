@@ -101,7 +101,7 @@ void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES])
     out[len] = 0;
 }
 
-static void put_scopes(struct weir_buf *out, unsigned scopes)
+void scopes_put(struct weir_buf *out, unsigned scopes)
 {
     weir_json_put_begin_array(out);
     for (int i = 0; i < N_SCOPES; i++)
@@ -152,7 +152,7 @@ static void put_description(struct weir_buf *out, const struct key_info *info)
     weir_json_put_key(out, "owner");
     weir_json_put_str(out, info->owner);
     weir_json_put_key(out, "scopes");
-    put_scopes(out, info->scopes);
+    scopes_put(out, info->scopes);
     weir_json_put_key(out, "rate");
     weir_json_put_double(out, info->rate_per_s);
     weir_json_put_key(out, "burst");

@@ -87,6 +87,7 @@ size_t keys_count(struct keys *k); /* those that are not revoked */
 /* "read,write": false when a word is no scope, or there is none. */
 bool scopes_parse(struct weir_slice text, unsigned *scopes);
 void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES]);
+void scopes_put(struct weir_buf *out, unsigned scopes); /* ["read","write"] */
 
 /*
  * Whether such a key can be: a scope at least, label and owner in UTF-8 without control

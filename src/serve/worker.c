@@ -62,7 +62,7 @@ static void insert(struct list *list, struct conn *c)
 void worker_arm(struct worker *w, struct conn *c, enum deadline kind)
 {
     if (list_is_linked(&c->due)) list_remove(&c->due);
-    c->deadline = kind;
+    c->deadline = (unsigned char)kind;
     if (kind == DEADLINE_NONE) return;
     c->due_ms = loop_now_ms(w->loop) + length_of(w, c, kind);
     insert(&w->deadlines[kind], c);

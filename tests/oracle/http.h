@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs readers of HTTP over an input as a connection would, and writes down what they found.
+ * Runs our reader of HTTP over an input as a connection would, and writes down what it found.
  * For each request:
  *
  *     request POST '/a?b=1' 1.1
@@ -9,8 +9,8 @@
  *     body 'abc'
  *     end
  *
- * and last, from our reader, "error invalid_request" or "more" or "idle". Lines that begin with
- * '+' are what only ours says.
+ * and last "error invalid_request: reason" or "more" or "idle". Lines that begin with '+' are what
+ * llhttp does not say; see http_peer.h.
  */
 #pragma once
 
@@ -25,9 +25,3 @@
  */
 enum weir_status http_transcript(struct text *out, struct weir_slice input, struct cut *cut,
                                  const struct http_limits *limits, size_t *n_fed);
-
-/*
- * llhttp alone, all at once, without the '+' lines. Returns false when it refuses something;
- * what it wrote before that holds.
- */
-bool http_peer_transcript(struct text *out, struct weir_slice input);

@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weir key: makes, lists and revokes API keys, while the server runs or not. */
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/json.h>
+
+#include "base/slice.h"
+#include "data_folder.h"
+#include "options.h"
+#include "output.h"
+#include "serve/access.h"
+
+enum {
+    BODY_BYTES = 8192,
+    LIST_BYTES = 16 << 20,
+    PATH_BYTES = 64,
+    DAY_BYTES = 10, /* "2026-01-02" */
+};
+
+static const char help[] =
+    "usage: weir key create [--label TEXT] [--scopes read,write,admin] [--owner USER]\n"
+    "                       [--rate N/s] [--burst N] [--data FOLDER]\n"
+    "       weir key list   [--json] [--data FOLDER]\n"
+    "       weir key revoke NAME [--data FOLDER]\n"
+    "\n"
+    "A client of weir serve sends its key with every request: Authorization: Bearer KEY.\n"
+    "All three work while the server runs, and take effect at once.\n"
+    "\n"
+    "  create     prints the new key alone on standard output. It is shown this once:\n"
+    "             the store keeps a hash of it only\n"
+    "  list       prints the keys by name, never the keys themselves\n"
+    "  revoke     refuses a key from now on; NAME is the part after weir_, as in the list\n"
+    "\n"
+    "  --label    what the key is for, for you to read in the list\n"
+    "  --scopes   what it may do: read (watch), write (append, drop), admin (keys, checks).\n"
+    "             Without this option: read,write\n"
+    "  --owner    whose key it is\n"
+    "  --rate     how many requests it may make, as 10/s or 600/m; without: no limit\n"
+    "  --burst    how many of them at once; without: what --rate allows in a second\n"
+    "  --json     the list as JSON, one object per line\n"
+    "  --data     the server's data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
+    "\n"
+    "Examples:\n"
+    "  KEY=$(weir key create --label laptop)\n"
+    "  curl -N -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/v1/streams/demo\n"
+    "  weir key create --label dashboard --scopes read --rate 5/s\n"
+    "\n"
+    "Exit status: 0 done, 1 error, 2 wrong usage.\n";
+
+struct key_options {
+    const char *data;
+    const char *label;
+    const char *scopes;
+    const char *owner;
+    double rate;
+    unsigned burst;
+    bool is_json;
+};
+
+/* Says what a refused request was refused for; returns EXIT_FAILED. */
+static int refused(struct control_answer *answer)
+{
+    struct weir_slice why = control_error(answer);
+    fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "");
+    return EXIT_FAILED;
+}
+
+static int failed(enum weir_status st)
+{
+    fprintf(stderr, "weir: %s\n", weir_status_text(st));
+    return EXIT_FAILED;
+}
+
+/* Keys of a store that no server has open. */
+static int with_keys(struct store *store, void *user, int (*use)(struct keys *keys, void *user))
+{
+    struct keys *keys;
+    enum weir_status st = keys_open(&keys, store, &clock_system);
+    if (st != WEIR_OK) return failed(st);
+    int exit_status = use(keys, user);
+    keys_close(keys);
+    return exit_status;
+}
+
+/* ---- create ---- */
+
+static int print_created(struct control_answer *answer, void *user)
+{
+    (void)user;
+    const struct weir_json *v = NULL;
+    if (answer->status != 201) return refused(answer);
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_slice key = {0};
+    if (doc && weir_json_parse(doc, weir_buf_slice(&answer->body), &v, NULL) == WEIR_OK)
+        key = weir_json_text(weir_json_get_str(v, "key"));
+    printf("%.*s\n", (int)key.len, key.len > 0 ? key.ptr : "");
+    weir_json_doc_free(doc);
+    return key.len > 0 ? EXIT_DONE : failed(WEIR_INTERNAL);
+}
+
+static int create_key(struct keys *keys, void *user)
+{
+    char text[KEY_TEXT_BYTES];
+    struct key_info info = *(const struct key_info *)user;
+    enum weir_status st = keys_create(keys, &info, text);
+    if (st != WEIR_OK) return failed(st);
+    puts(text);
+    explicit_bzero(text, sizeof text);
+    return EXIT_DONE;
+}
+
+static int create_offline(struct store *store, void *user)
+{
+    return with_keys(store, user, create_key);
+}
+
+static bool fits(const char *text, char *out, size_t cap)
+{
+    size_t len = text ? strlen(text) : 0;
+    if (len >= cap) return false;
+    if (len > 0) memcpy(out, text, len);
+    out[len] = 0;
+    return true;
+}
+
+/* EXIT_DONE when the options describe a key. */
+static int describe(const struct key_options *o, struct key_info *info)
+{
+    const char *why;
+    *info = (struct key_info){
+        .scopes = SCOPE_READ | SCOPE_WRITE,
+        .rate_per_s = o->rate,
+        .burst = o->burst,
+    };
+    if (o->scopes && !scopes_parse(weir_slice_of(o->scopes), &info->scopes))
+        return usage_error(&key_command, "--scopes takes some of read,write,admin, not \"%s\"",
+                           o->scopes);
+    if (!fits(o->label, info->label, sizeof info->label))
+        return usage_error(&key_command, "--label takes up to 63 bytes");
+    if (!fits(o->owner, info->owner, sizeof info->owner))
+        return usage_error(&key_command, "--owner takes up to 63 bytes");
+    if (!key_info_is_valid(info, &why)) return usage_error(&key_command, "%s", why);
+    return EXIT_DONE;
+}
+
+static void put_body(struct weir_buf *body, const struct key_info *info)
+{
+    weir_json_put_begin_object(body);
+    weir_json_put_key(body, "label");
+    weir_json_put_str(body, info->label);
+    weir_json_put_key(body, "owner");
+    weir_json_put_str(body, info->owner);
+    weir_json_put_key(body, "scopes");
+    scopes_put(body, info->scopes);
+    weir_json_put_key(body, "rate");
+    weir_json_put_double(body, info->rate_per_s);
+    weir_json_put_key(body, "burst");
+    weir_json_put_double(body, info->burst);
+    weir_json_put_end_object(body);
+}
+
+static int create(const struct key_options *o, const char *folder)
+{
+    struct key_info info;
+    struct weir_buf body;
+    int exit_status = describe(o, &info);
+    if (exit_status != EXIT_DONE) return exit_status;
+    if (!data_folder_make(folder)) return EXIT_FAILED;
+    weir_buf_init(&body, BODY_BYTES);
+    put_body(&body, &info);
+    exit_status = data_folder_run(folder, &(struct data_request){
+                                              .method = "POST",
+                                              .path = "/v1/keys",
+                                              .body = weir_buf_slice(&body),
+                                              .answered = print_created,
+                                              .offline = create_offline,
+                                              .user = &info,
+                                          });
+    weir_buf_fini(&body);
+    return exit_status;
+}
+
+/* ---- list ---- */
+
+static void print_cell(struct weir_slice text, int width)
+{
+    int len = text.len < 64 ? (int)text.len : 64;
+    printf("%-*.*s  ", width, len, text.len > 0 ? text.ptr : "");
+}
+
+static void print_row(const struct weir_json *v)
+{
+    char scopes[SCOPES_TEXT_BYTES] = "";
+    unsigned all = SCOPE_NONE;
+    unsigned one;
+    double rate = 0;
+    const struct weir_json *list = weir_json_get_str(v, "scopes");
+    for (const struct weir_json *s = weir_json_first(list); s; s = weir_json_next(s))
+        if (scopes_parse(weir_json_text(s), &one)) all |= one;
+    scopes_format(all, scopes);
+    bool is_revoked = weir_json_type_of(weir_json_get_str(v, "revoked")) == WEIR_JSON_STRING;
+    struct weir_slice created = weir_json_text(weir_json_get_str(v, "created"));
+    print_cell(weir_json_text(weir_json_get_str(v, "name")), KEY_NAME_BYTES);
+    print_cell(weir_slice_of(scopes), 16);
+    if (weir_json_double(weir_json_get_str(v, "rate"), &rate) && rate > 0)
+        printf("%8.6g/s  ", rate);
+    else printf("%10s  ", "-");
+    print_cell(slice_of(created.ptr, created.len < DAY_BYTES ? created.len : DAY_BYTES), DAY_BYTES);
+    printf("%-7s  ", is_revoked ? "revoked" : "valid");
+    print_cell(weir_json_text(weir_json_get_str(v, "owner")), 12);
+    struct weir_slice label = weir_json_text(weir_json_get_str(v, "label"));
+    printf("%.*s\n", (int)label.len, label.len > 0 ? label.ptr : "");
+}
+
+static int print_list(struct weir_slice json, bool is_json)
+{
+    const struct weir_json *v = NULL;
+    struct weir_buf line;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    enum weir_status st = doc ? weir_json_parse(doc, json, &v, NULL) : WEIR_NOMEM;
+    const struct weir_json *key = weir_json_first(weir_json_get_str(v, "keys"));
+    weir_buf_init(&line, OUTPUT_LINE_MAX_BYTES);
+    if (st == WEIR_OK && !is_json && key)
+        printf("%-12s  %-16s  %10s  %-10s  %-7s  %-12s  %s\n", "NAME", "SCOPES", "RATE", "CREATED",
+               "STATE", "OWNER", "LABEL");
+    if (st == WEIR_OK && !is_json && !key)
+        fputs("There are no keys yet; \"weir key create\" makes one.\n", stderr);
+    for (; key; key = weir_json_next(key)) {
+        if (is_json) {
+            weir_json_put_value(&line, key);
+            output_line(&line);
+        } else {
+            print_row(key);
+        }
+    }
+    weir_buf_fini(&line);
+    weir_json_doc_free(doc);
+    return st == WEIR_OK ? EXIT_DONE : failed(st);
+}
+
+static int print_listed(struct control_answer *answer, void *user)
+{
+    const struct key_options *o = user;
+    if (answer->status != 200) return refused(answer);
+    return print_list(weir_buf_slice(&answer->body), o->is_json);
+}
+
+static void put_key(void *user, const struct key_info *info)
+{
+    key_info_put(user, info, NULL);
+}
+
+static int list_keys(struct keys *keys, void *user)
+{
+    const struct key_options *o = user;
+    struct weir_buf json;
+    weir_buf_init(&json, LIST_BYTES);
+    weir_json_put_begin_object(&json);
+    weir_json_put_key(&json, "keys");
+    weir_json_put_begin_array(&json);
+    enum weir_status st = keys_each(keys, put_key, &json);
+    weir_json_put_end_array(&json);
+    weir_json_put_end_object(&json);
+    if (st == WEIR_OK) st = weir_buf_status(&json);
+    int exit_status = st == WEIR_OK ? print_list(weir_buf_slice(&json), o->is_json) : failed(st);
+    weir_buf_fini(&json);
+    return exit_status;
+}
+
+static int list_offline(struct store *store, void *user)
+{
+    return with_keys(store, user, list_keys);
+}
+
+static int list(struct key_options *o, const char *folder)
+{
+    if (!data_folder_is_there(folder)) return EXIT_FAILED;
+    return data_folder_run(folder, &(struct data_request){
+                                       .method = "GET",
+                                       .path = "/v1/keys",
+                                       .answered = print_listed,
+                                       .offline = list_offline,
+                                       .user = o,
+                                   });
+}
+
+/* ---- revoke ---- */
+
+static int no_such_key(const char *name)
+{
+    fprintf(stderr, "weir: there is no key of the name %s; \"weir key list\" has them all\n", name);
+    return EXIT_FAILED;
+}
+
+static int check_revoked(struct control_answer *answer, void *user)
+{
+    if (answer->status == 404) return no_such_key(user);
+    return answer->status == 204 ? EXIT_DONE : refused(answer);
+}
+
+static int revoke_key(struct keys *keys, void *user)
+{
+    enum weir_status st = keys_revoke(keys, weir_slice_of(user));
+    if (st == WEIR_NOT_FOUND) return no_such_key(user);
+    return st == WEIR_OK ? EXIT_DONE : failed(st);
+}
+
+static int revoke_offline(struct store *store, void *user)
+{
+    return with_keys(store, user, revoke_key);
+}
+
+static bool is_name(const char *name)
+{
+    if (strlen(name) != KEY_NAME_BYTES) return false;
+    return strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz") == KEY_NAME_BYTES;
+}
+
+static int revoke(char *name, const char *folder)
+{
+    char path[PATH_BYTES];
+    if (strncmp(name, "weir_", 5) == 0) {
+        /* A whole key was given: its name is inside, and the rest is nobody's business. */
+        name += 5;
+        if (strlen(name) > KEY_NAME_BYTES) name[KEY_NAME_BYTES] = 0;
+    }
+    if (!is_name(name))
+        return usage_error(&key_command, "a key's name is 12 letters and digits, as in the list");
+    if (!data_folder_is_there(folder)) return EXIT_FAILED;
+    snprintf(path, sizeof path, "/v1/keys/%s", name);
+    return data_folder_run(folder, &(struct data_request){
+                                       .method = "DELETE",
+                                       .path = path,
+                                       .answered = check_revoked,
+                                       .offline = revoke_offline,
+                                       .user = name,
+                                   });
+}
+
+/* ---- the command ---- */
+
+static int run_words(struct key_options *o, char **words, int n_words)
+{
+    char folder[DATA_FOLDER_BYTES];
+    const char *what = n_words > 0 ? words[0] : "";
+    bool is_revoke = strcmp(what, "revoke") == 0;
+    if (is_revoke && n_words != 2) return usage_error(&key_command, "revoke takes one name");
+    if (!is_revoke && n_words > 1)
+        return usage_error(&key_command, "one word too many: \"%s\"", words[1]);
+    bool is_known = is_revoke || strcmp(what, "create") == 0 || strcmp(what, "list") == 0;
+    if (!is_known) return usage_error(&key_command, "say what to do: create, list or revoke");
+    if (!data_folder_find(o->data, folder)) return EXIT_USAGE;
+    if (is_revoke) return revoke(words[1], folder);
+    return what[0] == 'c' ? create(o, folder) : list(o, folder);
+}
+
+static int run(int argc, char **argv)
+{
+    struct key_options o = {0};
+    const struct option_row rows[] = {
+        {.name = "data", .kind = OPTION_TEXT, .to = &o.data},
+        {.name = "label", .kind = OPTION_TEXT, .to = &o.label},
+        {.name = "scopes", .kind = OPTION_TEXT, .to = &o.scopes},
+        {.name = "owner", .kind = OPTION_TEXT, .to = &o.owner},
+        {.name = "rate", .kind = OPTION_RATE, .to = &o.rate},
+        {.name = "burst",
+         .kind = OPTION_COUNT,
+         .to = &o.burst,
+         .min = 1,
+         .max = KEY_MAX_RATE_PER_S},
+        {.name = "json", .kind = OPTION_FLAG, .to = &o.is_json},
+        {.name = NULL},
+    };
+    char **words;
+    int n_words;
+    int exit_status = options_parse(&key_command, argc, argv, rows, &words, &n_words);
+    return exit_status == EXIT_DONE ? run_words(&o, words, n_words) : exit_status;
+}
+
+const struct command key_command = {
+    .name = "key",
+    .summary = "make, list and revoke the API keys of a server",
+    .help = help,
+    .run = run,
+};

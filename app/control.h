@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Talking to a server that runs on this machine, over FOLDER/control.sock: one blocking HTTP
+ * request by one connection. Only the server's user and root may connect.
+ */
+#pragma once
+
+#include <weir/buf.h>
+
+enum { CONTROL_ANSWER_BYTES = 16 << 20 };
+
+struct control_answer {
+    int status;           /* HTTP's */
+    struct weir_buf body; /* to be freed with weir_buf_fini(), whatever came */
+};
+
+/*
+ * WEIR_OK when there is an answer, whatever it says. WEIR_NOT_FOUND: no server listens there.
+ * WEIR_IO, with errno, when one does and it cannot be talked to.
+ */
+WEIR_MUST_CHECK enum weir_status control_call(const char *folder, const char *method,
+                                              const char *path, struct weir_slice body,
+                                              struct control_answer *answer);
+
+/* The message of an error answer, or its bytes; borrowed from the answer until the next call. */
+struct weir_slice control_error(struct control_answer *answer);
