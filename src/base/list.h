@@ -97,3 +97,14 @@ static inline struct list_node *list_pop_front(struct list *l)
     if (node) list_remove(node);
     return node;
 }
+
+/* Moves all nodes behind those of `to`, in their order, without touching each. */
+static inline void list_move_all(struct list *from, struct list *to)
+{
+    if (list_is_empty(from)) return;
+    from->ends.next->prev = to->ends.prev;
+    from->ends.prev->next = &to->ends;
+    to->ends.prev->next = from->ends.next;
+    to->ends.prev = from->ends.prev;
+    list_init(from);
+}

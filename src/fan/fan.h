@@ -17,9 +17,14 @@
  *
  * Replay and live are one thing: a cursor behind the tail is served from the store, by
  * chunks of up to FAN_FETCH_BYTES, until it meets the tail. What is fetched joins the tail if
- * it is its missing front and there is room, so many readers of one log read it once.
+ * it continues it on either side and there is room, so many readers of one log read it once.
  *
- * Only `wake` is called from other threads. Everything else: the fan's thread.
+ * What was committed before a sub_open() is seen by it: whoever got an answer to an append
+ * finds the event. Everything has a ceiling: a fan that does not keep up with its news loses
+ * them (FAN_INBOX_BYTES), and asks the store instead; nobody misses an event by that.
+ *
+ * Only `wake` is called from other threads. Everything else: the fan's thread; hub_news()
+ * the committer's.
  */
 #pragma once
 
@@ -30,6 +35,9 @@
 
 enum {
     FAN_FETCH_BYTES = 256 << 10,
+    FAN_INBOX_BYTES = 16 << 20, /* news that wait for a fan; fan_stats.n_missed */
+    FAN_MAX_TAILS = 1 << 20,    /* logs watched by one fan, then WEIR_LIMIT */
+    FAN_CACHED_TAILS = 1024,    /* tails kept though nobody watches the log any more */
 };
 
 struct hub;
@@ -48,9 +56,13 @@ void hub_start(struct hub *h, struct store *store);
 
 /* 0 means the default. */
 struct fan_options {
-    size_t tail_bytes;        /* 512 KiB: the most a log's tail may hold */
-    size_t all_tail_bytes;    /* 16 MiB: the most all tails of this fan may hold */
-    void (*wake)(void *user); /* fan_run() is wanted; any thread, must be short */
+    size_t tail_bytes;     /* 512 KiB: the most a log's tail may hold, or one larger chunk */
+    size_t all_tail_bytes; /* 16 MiB: the most all tails of this fan may hold */
+    /*
+     * fan_run() is wanted. Any thread; once between two runs. Must be short and must not call
+     * the fan.
+     */
+    void (*wake)(void *user);
     void *user;
 };
 
@@ -63,7 +75,7 @@ void fan_run(struct fan *f);
 /* What a subscriber is up to. */
 enum sub_state {
     SUB_OPENING, /* the store is being asked */
-    SUB_READY,   /* sub_peek() has something */
+    SUB_READY,   /* there is something: sub_peek() gives or fetches it */
     SUB_WAITING, /* it has all there is; on_ready will be called */
     SUB_FETCH,   /* what it needs is being read; on_ready will be called */
     SUB_END,     /* it has all, and the log is sealed */
@@ -71,20 +83,26 @@ enum sub_state {
     SUB_FAILED,  /* the store could not read: sub->status */
 };
 
+/* May open, close, peek and advance any subscriber, itself too. */
 typedef void (*sub_ready_fn)(struct sub *sub);
 
-/* Inside the caller's own struct; zeroed before sub_open(). All fields are read-only. */
+/*
+ * Inside the caller's own struct; zeroed before sub_open(). All fields are read-only. It fits
+ * a cache line, for a walk over thousands touches each.
+ */
 struct sub {
-    struct list_node node; /* in its tail */
-    struct list_node due;  /* in the fan's list of those to call, or of those that fetch */
-    struct fan *fan;
+    struct list_node node; /* among those that wait, that fetch, or that are to be called */
     struct tail *tail;
-    uint64_t next; /* the id it needs */
     sub_ready_fn on_ready;
-    struct chunk *fetched; /* between a fetch and the next sub_rest() */
+    struct chunk *fetched; /* what was read for it alone, until it is past it or rests */
+    uint64_t next;         /* the id it needs */
+    uint64_t log_id;       /* of the log it watches; 0 while there is none */
     enum weir_status status;
-    bool from_latest;
-    unsigned char state; /* enum sub_state */
+    uint16_t magic;
+    unsigned char state;     /* enum sub_state */
+    bool is_from_latest : 1; /* and `next` is not known yet */
+    bool is_confirmed : 1;   /* the store was asked again about an id beyond the newest */
+    bool is_resting : 1;
 };
 
 enum { SUB_FROM_LATEST = 0 };
@@ -98,27 +116,39 @@ WEIR_MUST_CHECK enum weir_status sub_open(struct fan *f, struct sub *sub, struct
                                           uint64_t from, sub_ready_fn on_ready);
 void sub_close(struct sub *sub);
 
-/* Once it is no longer opening: what is known of its log. */
+/*
+ * Once it is no longer opening: what is known of its log. A subscriber may wait for an id far
+ * beyond `last`; whether that makes sense is the caller's to say.
+ */
 struct log_state sub_log(const struct sub *sub);
 
 /*
- * Bytes from sub->next on: up to event `upto` exactly, or when that is 0 as many whole
- * events as fit max_bytes and max_iov (one at least). *last is the id of the last one.
- * Returns the state; slices are borrowed until the caller returns to the loop. With
- * SUB_FETCH nothing is given: what is needed is on its way.
+ * Bytes from sub->next on: up to event `upto` exactly (max_bytes does not matter then), or
+ * when that is 0 as many whole events as fit max_bytes and *n_iov vectors (one event at
+ * least). *n_iov is set to how many were used, *last to the id of the last event given. The
+ * same ids are the same bytes each time, however they are cut into vectors.
+ *
+ * Returns the state. Nothing is given unless it is SUB_READY; with SUB_FETCH, what is needed
+ * is on its way. Slices are borrowed until the next call of a function of this fan.
  */
 enum sub_state sub_peek(struct sub *sub, uint64_t upto, size_t max_bytes, struct iovec *iov,
                         unsigned *n_iov, uint64_t *last);
 
-/* All events up to `last` were taken. */
-void sub_advance(struct sub *sub, uint64_t last);
+/* All events up to `last` were taken. Returns the state. */
+enum sub_state sub_advance(struct sub *sub, uint64_t last);
 
-/* The subscriber cannot take more for a while: whatever was fetched for it alone is let go. */
+/*
+ * The subscriber cannot take more for a while: until the next sub_peek() nothing is kept for
+ * it alone. It is called as before.
+ */
 void sub_rest(struct sub *sub);
 
 struct fan_stats {
     size_t n_subs, n_tails, tail_bytes;
-    uint64_t n_fetches, fetch_bytes, n_evicted, n_news;
+    uint64_t n_fetches, fetch_bytes;
+    uint64_t n_evicted; /* chunks that left a tail for want of room */
+    uint64_t n_news;
+    uint64_t n_missed; /* times that news were lost, and the store asked instead */
 };
 
 void fan_stats(const struct fan *f, struct fan_stats *out);

@@ -74,3 +74,25 @@ TEST(nodes_may_be_removed_during_a_walk)
     }
     T_EQ(digits(&l), 24);
 }
+
+TEST(all_nodes_move_behind_those_of_another_list)
+{
+    struct thing t[4] = {{.number = 1}, {.number = 2}, {.number = 3}, {.number = 4}};
+    struct list from;
+    struct list to;
+    list_init(&from);
+    list_init(&to);
+    list_move_all(&from, &to);
+    T_OK(list_is_empty(&to));
+    list_push_back(&from, &t[0].node);
+    list_push_back(&from, &t[1].node);
+    list_move_all(&from, &to);
+    T_OK(list_is_empty(&from));
+    T_EQ(digits(&to), 12);
+    list_push_back(&from, &t[2].node);
+    list_push_back(&from, &t[3].node);
+    list_move_all(&from, &to);
+    T_EQ(digits(&to), 1234);
+    list_remove(&t[2].node);
+    T_EQ(digits(&to), 124);
+}
