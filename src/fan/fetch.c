@@ -50,9 +50,14 @@ static struct chunk *join_rest(const struct log_read *read, unsigned joined)
     return end > at ? chunk_join(read->chunks + at, end - at) : NULL;
 }
 
-/* A chunk that continues what was fetched for it before, if anything. */
-static void give(struct sub *s, struct chunk *c)
+/*
+ * A chunk that continues what was fetched for it before, if anything. With it the subscriber
+ * is one of this log, whatever comes after it under the same name.
+ */
+static void give(struct sub *s, struct chunk *c, uint64_t log_id)
 {
+    if (s->log_id == 0) s->log_id = log_id;
+    if (s->log_id != log_id) return;
     struct chunk *both[] = {s->fetched, c};
     bool is_more = sub_lacks(s) != s->next;
     struct chunk *now = is_more ? chunk_join(both, 2) : chunk_ref(c);
@@ -72,7 +77,7 @@ static void give_all(struct fetch *fetch, struct chunk *rest)
         struct sub *s = CONTAINER_OF(i, struct sub, node);
         uint64_t id = sub_lacks(s);
         struct chunk *c = find(read, rest, id);
-        if (c && !s->is_resting) give(s, c);
+        if (c && !s->is_resting) give(s, c, read->state.log_id);
         if (!c && fetch->max_bytes > 0 && id == fetch->from && id <= read->state.last)
             s->status = WEIR_CORRUPT; /* the store has it and does not give it */
     }

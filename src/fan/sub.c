@@ -161,27 +161,25 @@ struct want {
     unsigned n;
 };
 
-/*
- * The events from `id` on that lie together in memory; an empty slice when it is not there.
- * *next is the id of the one behind them.
- */
-static struct weir_slice piece(const struct sub *s, uint64_t id, uint64_t *next)
+/* A chunk that has event `id`; NULL when it is not in memory. */
+static const struct chunk *chunk_with(const struct sub *s, uint64_t id)
 {
     const struct chunk *c = s->fetched;
-    if (!c || id < c->first || id > c->last) c = window_find(s->tail->window, id);
-    *next = c ? c->last + 1 : id;
-    if (!c) return (struct weir_slice){NULL, 0};
-    return id == c->first ? slice_of(c->bytes, c->len) : chunk_from(c, id);
+    return c && id >= c->first && id <= c->last ? c : window_find(s->tail->window, id);
 }
 
-/* The same, but not beyond `upto`. */
-static struct weir_slice piece_upto(const struct sub *s, uint64_t id, uint64_t upto, uint64_t *next)
+/*
+ * The events from `id` to `upto` that lie together in memory; an empty slice when the first of
+ * them is not there. *next is the id of the one behind them.
+ */
+static struct weir_slice piece(const struct sub *s, uint64_t id, uint64_t upto, uint64_t *next)
 {
-    struct weir_slice all = piece(s, id, next);
-    if (all.len == 0 || *next <= upto + 1) return all;
-    uint64_t unused;
-    *next = upto + 1;
-    all.len -= piece(s, upto + 1, &unused).len;
+    const struct chunk *c = chunk_with(s, id);
+    *next = id;
+    if (!c) return (struct weir_slice){NULL, 0};
+    *next = (upto < c->last ? upto : c->last) + 1;
+    struct weir_slice all = id == c->first ? slice_of(c->bytes, c->len) : chunk_from(c, id);
+    if (upto < c->last) all.len -= c->len - chunk_up_to(c, upto).len;
     return all;
 }
 
@@ -189,7 +187,7 @@ static struct weir_slice piece_upto(const struct sub *s, uint64_t id, uint64_t u
 static struct weir_slice piece_of(const struct sub *s, uint64_t id, size_t max_bytes, bool must,
                                   uint64_t *next)
 {
-    struct weir_slice all = piece(s, id, next);
+    struct weir_slice all = piece(s, id, UINT64_MAX, next);
     size_t len = chunk_cut(all, max_bytes, next);
     if (len == 0 && all.len > 0 && must) {
         len = chunk_first_event(all);
@@ -208,7 +206,7 @@ static uint64_t collect(const struct sub *s, struct want *w)
     while (id <= goal && w->n < w->room) {
         uint64_t next;
         struct weir_slice got =
-            w->upto ? piece_upto(s, id, w->upto, &next) : piece_of(s, id, left, w->n == 0, &next);
+            w->upto ? piece(s, id, w->upto, &next) : piece_of(s, id, left, w->n == 0, &next);
         if (got.len == 0) break;
         w->iov[w->n++] = (struct iovec){(void *)(uintptr_t)got.ptr, got.len};
         left -= got.len < left ? got.len : left;
@@ -223,7 +221,7 @@ static bool gather(struct sub *s, uint64_t upto)
     size_t len = 0;
     uint64_t next;
     for (uint64_t id = s->next; id <= upto; id = next) {
-        len += piece_upto(s, id, upto, &next).len;
+        len += piece(s, id, upto, &next).len;
         CHECK(next > id);
     }
     struct chunk *c = chunk_new(s->next, upto, len);
@@ -234,20 +232,13 @@ static bool gather(struct sub *s, uint64_t upto)
     }
     size_t at = 0;
     for (uint64_t id = s->next; id <= upto; id = next) {
-        struct weir_slice got = piece_upto(s, id, upto, &next);
+        struct weir_slice got = piece(s, id, upto, &next);
         memcpy(c->bytes + at, got.ptr, got.len);
         at += got.len;
     }
     drop_fetched(s);
     s->fetched = c;
     return true;
-}
-
-/* Whether event `id` is in memory. */
-static bool is_here(const struct sub *s, uint64_t id)
-{
-    uint64_t unused;
-    return piece(s, id, &unused).len > 0;
 }
 
 /* Gets event `id`, which is not in memory. False when that takes time, or failed. */
@@ -257,7 +248,7 @@ static bool get(struct sub *s, uint64_t id)
     if (!ask(s, id, FAN_FETCH_BYTES, FETCH_SHARED)) return false;
     update(s);
     if (s->state != SUB_READY) return false;
-    if (is_here(s, id)) return true;
+    if (chunk_with(s, id)) return true;
     s->status = WEIR_INTERNAL;
     s->state = SUB_FAILED;
     return false;
@@ -270,7 +261,7 @@ static bool collect_exact(struct sub *s, struct want *w)
         uint64_t id = collect(s, w);
         if (id > w->upto) return true;
         w->n = 0;
-        while (id <= w->upto && is_here(s, id)) piece_upto(s, id, w->upto, &id);
+        while (id <= w->upto && chunk_with(s, id)) piece(s, id, w->upto, &id);
         if (id > w->upto ? !gather(s, w->upto) : !get(s, id)) return false;
     }
 }
@@ -278,7 +269,7 @@ static bool collect_exact(struct sub *s, struct want *w)
 /* As much as there is room for. When small chunks use up the room, they are merged. */
 static bool collect_some(struct sub *s, struct want *w, uint64_t *next)
 {
-    if (!is_here(s, s->next) && !get(s, s->next)) return false;
+    if (!chunk_with(s, s->next) && !get(s, s->next)) return false;
     *next = collect(s, w);
     if (w->n == w->room && *next <= s->tail->last && tail_merge(s->tail, s->next))
         *next = collect(s, w);

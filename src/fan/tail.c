@@ -206,11 +206,21 @@ static bool is_stale(const struct tail *t, uint64_t log_id)
     return log_id < t->log_id || (log_id == t->log_id && !t->exists);
 }
 
+/*
+ * A read can be ahead of the news: it saw that there is no log, and now the news are of one
+ * that began before the tail did. That one was dropped by then.
+ */
+static bool is_of_the_past(const struct tail *t, const struct store_news *news)
+{
+    bool is_new = news->chunk && news->chunk->first == 1;
+    return t->is_known && !t->exists && !is_new;
+}
+
 void tail_take_news(struct tail *t, const struct store_news *news)
 {
     CHECK(t->magic == TAIL_MAGIC);
     if (is_stale(t, news->log_id)) return;
-    if (news->is_dropped) {
+    if (news->is_dropped || is_of_the_past(t, news)) {
         change_log(t, news->log_id, false);
         t->is_known = true;
     } else {

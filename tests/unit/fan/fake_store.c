@@ -189,6 +189,7 @@ void store_read(struct store *s, struct weir_slice log, uint64_t from, size_t ma
 bool store_read_now(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
                     struct log_read *out)
 {
+    if (s->now_percent == 0) return false;
     if (s->now_percent < 100 && t_random() % 100 >= s->now_percent) return false;
     store_read(s, log, from, max_bytes, out);
     return true;

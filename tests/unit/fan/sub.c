@@ -309,6 +309,26 @@ TEST(read_that_saw_no_log_yet_does_not_take_a_new_one_away)
     bench_fini(&b);
 }
 
+TEST(news_of_a_log_that_a_read_knew_to_be_gone_are_of_the_past)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    fake_append(&b.store, 0, 1);
+    fake_publish_all(&b.store); /* nobody watches */
+    fake_append(&b.store, 0, 2);
+    fake_drop(&b.store, 0);
+    T_EQ(watcher_open(&b, &w, 0, SUB_FROM_LATEST), SUB_WAITING);
+    fake_publish_all(&b.store); /* of events 2 and 3, then of the drop */
+    bench_settle(&b);
+    T_EQ(w.sub.state, SUB_WAITING);
+    fake_append(&b.store, 0, 2);
+    bench_settle(&b);
+    T_EQ(w.n_seen, 2);
+    sub_close(&w.sub);
+    bench_fini(&b);
+}
+
 /* ---- peeking ---- */
 
 TEST(three_hundred_small_chunks_are_one_or_two_vectors)

@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include <sched.h>
+
+#include "base/fault.h"
+#include "unit/fan/watch.h"
+
+TEST(fan_without_a_tail_gets_no_news)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    fault_arm(FAULT_ALLOC, 1000, FAULT_ONCE);
+    fake_append(&b.store, 0, 1);
+    uint64_t n_allocs = fault_count(FAULT_ALLOC);
+    fake_publish_all(&b.store);
+    T_EQ(fault_count(FAULT_ALLOC), n_allocs); /* not even copied */
+    fault_disarm_all();
+    T_EQ(b.n_wakes, 0);
+    watcher_open(&b, &w, 1, 1);
+    fake_append(&b.store, 0, 1);
+    bench_settle(&b); /* of a log that nobody watches */
+    T_EQ(bench_stats(&b).n_news, 0);
+    fake_append(&b.store, 1, 1);
+    bench_settle(&b);
+    T_EQ(bench_stats(&b).n_news, 1);
+    sub_close(&w.sub);
+    T_EQ(bench_stats(&b).n_tails, 1);
+    fake_drop(&b.store, 1);
+    fake_publish_all(&b.store);
+    fan_run(b.fan);
+    T_EQ(bench_stats(&b).n_tails, 0);
+    T_EQ(bench_stats(&b).tail_bytes, 0);
+    bench_fini(&b);
+}
+
+TEST(fan_that_sleeps_too_long_asks_the_store_instead)
+{
+    struct bench b;
+    struct watcher w[2] = {{.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    watcher_open(&b, &w[0], 0, 1);
+    watcher_open(&b, &w[1], 1, 1);
+    fake_append(&b.store, 1, 1);
+    fake_drop(&b.store, 1); /* among what it misses */
+    fake_append(&b.store, 1, 2);
+    fake_publish_all(&b.store);
+    for (int i = 0; i < 6; i++) {
+        fake_append(&b.store, 0, 20000);
+        fake_publish_all(&b.store);
+        T_OK(b.fan->inbox->bytes <= FAN_INBOX_BYTES);
+    }
+    T_EQ(b.n_wakes, 1);
+    bench_settle(&b);
+    T_EQ(bench_stats(&b).n_missed, 1);
+    T_EQ(w[0].n_seen, 120000);
+    T_EQ(w[0].sub.state, SUB_WAITING);
+    T_EQ(w[1].n_seen, 2);
+    fake_append(&b.store, 0, 1);
+    bench_settle(&b);
+    T_EQ(w[0].n_seen, 120001);
+    sub_close(&w[0].sub);
+    sub_close(&w[1].sub);
+    bench_fini(&b);
+}
+
+TEST(news_without_memory_are_made_up_for)
+{
+    for (unsigned percent = 0; percent <= 100; percent += 100) {
+        struct bench b;
+        struct watcher w[2] = {{.reads = true}, {.reads = true}};
+        bench_init(&b, 0, 0);
+        fake_append(&b.store, 0, 3);
+        watcher_open(&b, &w[0], 0, 1);
+        watcher_open(&b, &w[1], 1, 1);
+        b.store.now_percent = percent;
+        fake_append(&b.store, 0, 3);
+        fake_seal(&b.store, 0);
+        fault_arm(FAULT_ALLOC, 1, FAULT_ONCE);
+        fake_publish_all(&b.store);
+        fault_disarm_all();
+        bench_settle(&b);
+        T_EQ(bench_stats(&b).n_missed, 1);
+        T_EQ(w[0].n_seen, 6);
+        T_EQ(w[0].sub.state, SUB_END);
+        T_EQ(w[1].sub.state, SUB_WAITING);
+        T_EQ(w[1].n_calls, percent == 0); /* it was asked about, and nothing came of it */
+        sub_close(&w[0].sub);
+        sub_close(&w[1].sub);
+        bench_fini(&b);
+    }
+}
+
+/* ---- threads: a committer, a reader of the store's, two loops ---- */
+
+enum { N_LOGS = 4, N_WATCHERS = 12, N_ROUNDS = 1500 };
+
+struct loop_thread {
+    pthread_t thread;
+    pthread_mutex_t lock;
+    pthread_cond_t woken;
+    bool is_woken;
+    struct bench *shared; /* hub and store of all */
+    struct fan *fan;
+    struct watcher watchers[N_WATCHERS];
+    unsigned n_ended;
+};
+
+static void wake_thread(void *user)
+{
+    struct loop_thread *l = user;
+    pthread_mutex_lock(&l->lock);
+    l->is_woken = true;
+    pthread_cond_signal(&l->woken);
+    pthread_mutex_unlock(&l->lock);
+}
+
+static void open_again(struct loop_thread *l, struct watcher *w, uint64_t from);
+
+static void read_in_thread(struct sub *sub)
+{
+    struct watcher *w = CONTAINER_OF(sub, struct watcher, sub);
+    struct loop_thread *l = (struct loop_thread *)(void *)w->bench;
+    enum sub_state state = watcher_drain(w);
+    T_OK(state == SUB_WAITING || state == SUB_FETCH || state == SUB_END);
+    if (state == SUB_END) l->n_ended++;
+    if (state == SUB_WAITING && ++w->n_calls % 20 == 0) open_again(l, w, sub->next);
+}
+
+static void open_again(struct loop_thread *l, struct watcher *w, uint64_t from)
+{
+    unsigned log = (unsigned)(w - l->watchers) % N_LOGS;
+    sub_close(&w->sub);
+    w->bench = (struct bench *)(void *)l;
+    T_EQ(sub_open(l->fan, &w->sub, fake_name(log), from, read_in_thread), WEIR_OK);
+    if (w->sub.state != SUB_OPENING && w->sub.state != SUB_WAITING) read_in_thread(&w->sub);
+}
+
+static void *run_loop(void *user)
+{
+    struct loop_thread *l = user;
+    for (int i = 0; i < N_WATCHERS; i++) open_again(l, &l->watchers[i], 1);
+    while (l->n_ended < N_WATCHERS) {
+        pthread_mutex_lock(&l->lock);
+        while (!l->is_woken) pthread_cond_wait(&l->woken, &l->lock);
+        l->is_woken = false;
+        pthread_mutex_unlock(&l->lock);
+        fan_run(l->fan);
+    }
+    return NULL;
+}
+
+static atomic_bool is_over;
+
+static void *answer_reads(void *user)
+{
+    struct store *s = user;
+    while (!atomic_load(&is_over)) {
+        pthread_mutex_lock(&s->lock);
+        bool has_read = s->n_reads > 0;
+        pthread_mutex_unlock(&s->lock);
+        if (has_read) fake_answer(s, 0);
+        else sched_yield();
+    }
+    return NULL;
+}
+
+static void commit(struct store *s)
+{
+    for (unsigned i = 0; i < N_ROUNDS; i++) {
+        fake_append(s, i % N_LOGS, 1 + i % 3);
+        if (i % 5 != 0) fake_publish_all(s);
+    }
+    for (unsigned i = 0; i < N_LOGS; i++) fake_seal(s, i);
+    fake_publish_all(s);
+}
+
+TEST(two_loops_and_the_stores_threads_work_together)
+{
+    static struct loop_thread loops[2];
+    struct bench b;
+    pthread_t reader;
+    memset(loops, 0, sizeof loops);
+    bench_init(&b, 0, 0);
+    b.store.now_percent = 0;
+    atomic_store(&is_over, false);
+    for (int i = 0; i < 2; i++) {
+        struct loop_thread *l = &loops[i];
+        pthread_mutex_init(&l->lock, NULL);
+        pthread_cond_init(&l->woken, NULL);
+        struct fan_options options = {4000, 10000, wake_thread, l};
+        l->fan = fan_new(b.hub, &options);
+        pthread_create(&l->thread, NULL, run_loop, l);
+    }
+    pthread_create(&reader, NULL, answer_reads, &b.store);
+    commit(&b.store);
+    for (int i = 0; i < 2; i++) {
+        pthread_join(loops[i].thread, NULL);
+        for (int k = 0; k < N_WATCHERS; k++) {
+            struct watcher *w = &loops[i].watchers[k];
+            T_EQ(w->n_seen, b.store.logs[k % N_LOGS].last);
+            sub_close(&w->sub);
+        }
+        fan_free(loops[i].fan);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(reader, NULL);
+    bench_fini(&b);
+}
