@@ -57,7 +57,7 @@ struct tls {
     SSL *ssl;
     struct held *held;
     size_t n_ahead;
-    bool is_broken; /* OpenSSL must not be asked to say goodbye */
+    int error; /* errno of what broke it; OpenSSL must not be asked for anything more */
     bool is_ended;
 };
 
@@ -137,7 +137,8 @@ static enum weir_status fail(struct tls_error *error, enum weir_status st, const
 /* A server cannot ask anybody for a password, and OpenSSL would ask at the terminal. */
 static int no_password(char *out, int size, int is_writing, void *user)
 {
-    (void)out, (void)size, (void)is_writing, (void)user;
+    (void)is_writing, (void)user;
+    if (size > 0) out[0] = 0;
     return -1;
 }
 
@@ -305,6 +306,13 @@ void tls_free(struct tls *t)
     mem_free(t);
 }
 
+static enum sock_result broken(struct tls *t, int error)
+{
+    if (t->error == 0) t->error = error;
+    errno = t->error;
+    return SOCK_ERROR;
+}
+
 /* What a failed call means; *wants_other: it waits for the other direction, `other`. */
 static enum sock_result failed(struct tls *t, int returned, int other, bool *wants_other)
 {
@@ -313,15 +321,7 @@ static enum sock_result failed(struct tls *t, int returned, int other, bool *wan
     *wants_other = error == other;
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE) return SOCK_AGAIN;
     if (error == SSL_ERROR_ZERO_RETURN) return SOCK_EOF;
-    t->is_broken = true;
-    if (error != SSL_ERROR_SYSCALL || errno == 0) errno = EPROTO;
-    return SOCK_ERROR;
-}
-
-static enum sock_result broken(void)
-{
-    errno = EPROTO;
-    return SOCK_ERROR;
+    return broken(t, error == SSL_ERROR_SYSCALL && errno != 0 ? errno : EPROTO);
 }
 
 enum sock_result tls_read(struct sock *s, char *bytes, size_t len, size_t *n_read)
@@ -329,7 +329,7 @@ enum sock_result tls_read(struct sock *s, char *bytes, size_t len, size_t *n_rea
     struct tls *t = s->tls;
     CHECK(t->magic == TLS_MAGIC);
     s->wants_write = false;
-    if (t->is_broken) return broken();
+    if (t->error != 0) return broken(t, t->error);
     ERR_clear_error();
     errno = 0;
     int returned = SSL_read_ex(t->ssl, bytes, len, n_read);
@@ -395,11 +395,7 @@ static enum sock_result hold(struct tls *t, struct weir_slice record)
 {
     if (t->held) return SOCK_AGAIN;
     t->held = mem_alloc(sizeof *t->held + record.len);
-    if (!t->held) {
-        t->is_broken = true;
-        errno = ENOMEM;
-        return SOCK_ERROR;
-    }
+    if (!t->held) return broken(t, ENOMEM);
     t->held->len = record.len;
     memcpy(t->held->bytes, record.ptr, record.len);
     return SOCK_AGAIN;
@@ -420,7 +416,7 @@ static enum sock_result write_record(struct sock *s, struct weir_slice record)
     t->n_ahead = 0;
     enum sock_result result = failed(t, returned, SSL_ERROR_WANT_READ, &s->wants_read);
     if (result == SOCK_AGAIN) return hold(t, record);
-    return result == SOCK_EOF ? broken() : result;
+    return result == SOCK_EOF ? broken(t, EPIPE) : result;
 }
 
 enum sock_result tls_write(struct sock *s, const struct iovec *iov, unsigned n_iov,
@@ -431,7 +427,11 @@ enum sock_result tls_write(struct sock *s, const struct iovec *iov, unsigned n_i
     enum sock_result result = SOCK_OK;
     CHECK(t->magic == TLS_MAGIC);
     s->wants_read = false;
-    if (t->is_broken || t->is_ended) return broken();
+    if (t->error != 0) return broken(t, t->error);
+    if (t->is_ended) {
+        errno = EPIPE; /* of this direction only */
+        return SOCK_ERROR;
+    }
     do {
         size_t skipped = skip(&p, t->n_ahead);
         t->n_ahead -= skipped;
@@ -447,7 +447,7 @@ enum sock_result tls_write(struct sock *s, const struct iovec *iov, unsigned n_i
 void tls_end(struct tls *t)
 {
     CHECK(t->magic == TLS_MAGIC);
-    if (t->is_ended || t->is_broken || t->held || !SSL_is_init_finished(t->ssl)) return;
+    if (t->is_ended || t->error != 0 || t->held || !SSL_is_init_finished(t->ssl)) return;
     t->is_ended = true;
     if (SSL_shutdown(t->ssl) < 0) ERR_clear_error();
 }

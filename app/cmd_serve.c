@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* weir serve: the server, from its command line. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "data_folder.h"
+#include "options.h"
+#include "output.h"
+#include "serve/resource.h"
+#include "serve/server.h"
+
+enum { MAX_LOOPS = 256, MAX_TIME_MS = 24 * 3600 * 1000 };
+
+static const char help[] =
+    "usage: weir serve [--data FOLDER] [--listen HOST:PORT]... [OPTION]...\n"
+    "\n"
+    "Serves streams over HTTP: what is appended is on the disk before anybody sees it, and\n"
+    "every reader gets all of it, in order, wherever it was interrupted. The first line on\n"
+    "standard output says where it listens. SIGTERM and SIGINT end it in good order.\n"
+    "\n"
+    "  --data FOLDER      where everything is kept; without: $WEIR_DATA or\n"
+    "                     ~/.local/share/weir. Made if it is not there\n"
+    "  --listen HOST:PORT  where to listen; without: 127.0.0.1:8080. Port 0 takes a free\n"
+    "                     one, *:8080 all addresses. May be given several times. Sockets\n"
+    "                     that systemd passes are used in place of these\n"
+    "  --open             no keys: whoever can connect may do everything. For trying out;\n"
+    "                     on loopback addresses only\n"
+    "  --durability full  (or normal) full: an append is answered when the disk has it.\n"
+    "                     normal: when the kernel has it; that survives a crash of the\n"
+    "                     server, but the last moments not that of the machine\n"
+    "  --tls-cert FILE, --tls-key FILE   serve HTTPS with this certificate chain and key\n"
+    "                     (PEM); SIGHUP reads them again\n"
+    "  --cors-origin LIST  web origins that may call from a browser, by commas, or *\n"
+    "  --access-log FILE  a line for each request; - is standard error; SIGHUP reopens it\n"
+    "  --log FORMAT       the server's own messages on standard error: text, json or off\n"
+    "  --user USER        become this user once the addresses are taken; root has to\n"
+    "  --no-confine       keep the system calls that a server does not need\n"
+    "  --loops N          threads that serve; without: one for each processor\n"
+    "  --grace TIME       how long to wait for answers when ending (10s)\n"
+    "  --reserve BYTES    memory to take at the start already\n"
+    "\n"
+    "Limits, with their defaults:\n"
+    "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
+    "  --max-body 1M      --body-timeout 30s     --max-per-address 1024 (0: none)\n"
+    "  --max-queue 64M    --idle-timeout 75s     --max-in-flight 64\n"
+    "  --write-timeout 60s   --stall-timeout 10m\n"
+    "\n"
+    "Examples:\n"
+    "  weir serve --open                               # in one terminal\n"
+    "  curl -N http://127.0.0.1:8080/v1/streams/demo   # in another\n"
+    "  curl --json '{\"hello\":1}' http://127.0.0.1:8080/v1/streams/demo\n"
+    "\n"
+    "Exit status: 0 ended in good order, 1 error, 2 wrong usage. More: weir-serve(1).\n";
+
+/* What the options say that is no field of struct server_options. */
+struct serve_words {
+    const char *data;
+    const char *durability;
+    const char *log;
+};
+
+/* EXIT_DONE when the words make sense. */
+static int read_words(const struct serve_words *w, struct server_options *o, struct trace *trace)
+{
+    if (strcmp(w->durability, "normal") == 0) o->store.durability = STORE_DURABLE_NORMAL;
+    else if (strcmp(w->durability, "full") != 0)
+        return usage_error(&serve_command, "--durability is full or normal, not \"%s\"",
+                           w->durability);
+    if (strcmp(w->log, "json") == 0) trace->format = TRACE_JSON;
+    else if (strcmp(w->log, "off") == 0) o->trace = NULL;
+    else if (strcmp(w->log, "text") != 0)
+        return usage_error(&serve_command, "--log is text, json or off, not \"%s\"", w->log);
+    if (!o->tls_cert != !o->tls_key)
+        return usage_error(&serve_command, "--tls-cert and --tls-key go together");
+    return EXIT_DONE;
+}
+
+static int parse(int argc, char **argv, struct server_options *o, struct trace *trace,
+                 struct serve_words *w)
+{
+    struct server_limits *l = &o->limits;
+    struct option_texts listen = {o->listen, &o->n_listen, SERVER_MAX_LISTEN};
+    const struct option_row rows[] = {
+        {"data", OPTION_TEXT, &w->data, 0, 0},
+        {"listen", OPTION_TEXTS, &listen, 0, 0},
+        {"open", OPTION_FLAG, &o->is_open, 0, 0},
+        {"durability", OPTION_TEXT, &w->durability, 0, 0},
+        {"tls-cert", OPTION_TEXT, &o->tls_cert, 0, 0},
+        {"tls-key", OPTION_TEXT, &o->tls_key, 0, 0},
+        {"cors-origin", OPTION_TEXT, &o->cors_origin, 0, 0},
+        {"access-log", OPTION_TEXT, &o->access_log, 0, 0},
+        {"log", OPTION_TEXT, &w->log, 0, 0},
+        {"user", OPTION_TEXT, &o->user, 0, 0},
+        {"no-confine", OPTION_UNSET, &o->is_confined, 0, 0},
+        {"loops", OPTION_COUNT, &o->n_loops, 1, MAX_LOOPS},
+        {"grace", OPTION_TIME, &o->grace_ms, 0, MAX_TIME_MS},
+        {"reserve", OPTION_BYTES, &o->reserve_bytes, 0, 0},
+        {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
+        {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
+        {"max-queue", OPTION_BYTES, &o->store.queue_bytes, 1 << 20, 1ull << 36},
+        {"head-timeout", OPTION_TIME, &l->head_timeout_ms, 100, MAX_TIME_MS},
+        {"body-timeout", OPTION_TIME, &l->body_timeout_ms, 100, MAX_TIME_MS},
+        {"idle-timeout", OPTION_TIME, &l->idle_timeout_ms, 100, MAX_TIME_MS},
+        {"write-timeout", OPTION_TIME, &l->write_timeout_ms, 100, MAX_TIME_MS},
+        {"stall-timeout", OPTION_TIME, &l->stall_timeout_ms, 100, MAX_TIME_MS},
+        {"max-connections", OPTION_COUNT, &l->max_connections, 0, 0},
+        {"max-per-address", OPTION_COUNT, &l->max_per_address, 0, 0},
+        {"max-in-flight", OPTION_COUNT, &l->max_in_flight, 1, 65536},
+        {.name = NULL},
+    };
+    char **words;
+    int n_words;
+    int exit_status = options_parse(&serve_command, argc, argv, rows, &words, &n_words);
+    if (exit_status == EXIT_DONE && n_words > 0)
+        return usage_error(&serve_command, "one word too many: \"%s\"", words[0]);
+    return exit_status == EXIT_DONE ? read_words(w, o, trace) : exit_status;
+}
+
+/* What to do about the usual reasons; the server's own sentence names the thing. */
+static void advise(enum weir_status st, const char *text)
+{
+    static const struct {
+        int error;
+        const char *advice;
+    } advices[] = {
+        {EADDRINUSE, "Something listens there already. Take another port with --listen "
+                     "HOST:PORT; port 0 takes a free one."},
+        {EADDRNOTAVAIL, "This machine has no such address; --listen takes one of its own, or *."},
+        {EACCES, "Ports below 1024 are root's: take a higher one, or start as root with --user. "
+                 "A folder or file has to be readable by the server's user."},
+        {EROFS, "The file system is read-only: name a folder on another one with --data."},
+        {ENOSPC, "The disk is full: make room, or name a folder on another one with --data."},
+    };
+    if (st == WEIR_LOCKED)
+        fputs("Is there a weir serve on this folder already? One folder has one server; name "
+              "another with --data FOLDER.\n",
+              stderr);
+    if (st == WEIR_NEWER)
+        fputs("Start the newer weir, or name another folder with --data FOLDER.\n", stderr);
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++)
+        if (strstr(text, strerror(advices[i].error))) fprintf(stderr, "%s\n", advices[i].advice);
+}
+
+/* Whoever waits for the line reads it from a pipe. */
+static bool announce(const struct server *s)
+{
+    for (unsigned i = 0; server_address(s, i); i++)
+        printf("listening on %s\n", server_address(s, i));
+    return output_flush();
+}
+
+static void advise_on_keys(struct server *s, const struct server_options *o)
+{
+    struct keys *keys = o->is_open ? NULL : server_keys(s);
+    if (!keys || keys_count(keys) > 0) return;
+    fprintf(stderr,
+            "There is no key yet, so nobody may do anything. Make one with\n"
+            "    weir key create --data %s\n",
+            o->folder);
+}
+
+static int serve(struct server_options *o)
+{
+    struct server *s;
+    struct server_error error = {{0}};
+    enum weir_status st = server_new(&s, o, &error);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: %s\n", error.text[0] != 0 ? error.text : weir_status_text(st));
+        advise(st, error.text);
+        return EXIT_FAILED;
+    }
+    if (!announce(s)) fputs("weir: nobody reads where it listens\n", stderr);
+    advise_on_keys(s, o);
+    st = server_run(s);
+    if (resource_n_working() > 0) {
+        /* A backup that outlives the grace time still reads the store: it is left to it. */
+        _exit(output_flush() ? EXIT_DONE : EXIT_FAILED);
+    }
+    server_free(s);
+    return st == WEIR_OK || st == WEIR_SHUTDOWN ? EXIT_DONE : EXIT_FAILED;
+}
+
+static int run(int argc, char **argv)
+{
+    struct server_options o;
+    struct trace trace;
+    struct serve_words words = {.durability = "full", .log = "text"};
+    char folder[DATA_FOLDER_BYTES];
+    server_options_init(&o);
+    trace_init(&trace, &clock_system, STDERR_FILENO);
+    o.trace = &trace;
+    o.takes_inherited = true;
+    int exit_status = parse(argc, argv, &o, &trace, &words);
+    if (exit_status != EXIT_DONE) return exit_status;
+    if (!data_folder_find(words.data, folder)) return EXIT_USAGE;
+    if (!data_folder_make(folder)) return EXIT_FAILED;
+    o.folder = folder;
+    return serve(&o);
+}
+
+const struct command serve_command = {
+    .name = "serve",
+    .summary = "keep streams on disk and serve them over HTTP",
+    .help = help,
+    .run = run,
+};
