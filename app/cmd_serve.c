@@ -172,8 +172,8 @@ static int serve(struct server_options *o)
         advise(st, error.text);
         return EXIT_FAILED;
     }
-    if (!announce(s)) fputs("weir: nobody reads where it listens\n", stderr);
     advise_on_keys(s, o);
+    if (!announce(s)) fputs("weir: nobody reads where it listens\n", stderr);
     st = server_run(s);
     if (resource_n_working() > 0) {
         /* A backup that outlives the grace time still reads the store: it is left to it. */

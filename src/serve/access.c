@@ -39,6 +39,8 @@ enum {
     NAME_TRIES = 8,
 };
 
+static const double MAX_BUCKET_NS = 1e18;
+
 static const char prefix[] = "weir_";
 
 struct key {
@@ -130,8 +132,8 @@ bool key_info_is_valid(const struct key_info *info, const char **why)
     else if (!is_text(info->owner, sizeof info->owner))
         *why = "an owner is up to 63 bytes of UTF-8 without control characters";
     else if (!(info->rate_per_s >= 0) || info->rate_per_s > KEY_MAX_RATE_PER_S ||
-             (info->rate_per_s > 0 && info->rate_per_s < 1e-3))
-        *why = "a rate is 0 (no limit) or from 0.001 to 1000000 requests a second";
+             (info->rate_per_s > 0 && info->rate_per_s < 1e-5))
+        *why = "a rate is 0 (no limit) or from 0.00001 to 1000000 requests a second";
     else if (!(info->burst >= 0) || info->burst > KEY_MAX_RATE_PER_S ||
              (info->burst > 0 && info->burst < 1))
         *why = "a burst is from 1 to 1000000 requests";
@@ -259,8 +261,10 @@ static struct weir_slice name_of(const struct key *key)
 static void set_rate(struct key *key)
 {
     if (key->info.rate_per_s <= 0) return;
-    key->token_ns = (uint64_t)(1e9 / key->info.rate_per_s);
-    key->bucket_ns = (uint64_t)(1e9 / key->info.rate_per_s * key->info.burst);
+    double token_ns = 1e9 / key->info.rate_per_s;
+    key->token_ns = (uint64_t)token_ns;
+    /* Decades are as good as for ever, and do not overflow when the clock is added. */
+    key->bucket_ns = (uint64_t)fmin(token_ns * key->info.burst, MAX_BUCKET_NS);
 }
 
 static enum weir_status load_key(void *user, const struct doc *doc)

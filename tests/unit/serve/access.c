@@ -199,6 +199,20 @@ TEST(rate_lets_a_burst_pass_and_then_one_by_one)
     close_world(&w);
 }
 
+TEST(slowest_rate_with_the_largest_burst_is_counted)
+{
+    struct world w;
+    struct access who;
+    char text[KEY_TEXT_BYTES];
+    struct key_info info = plain();
+    info.rate_per_s = 1e-5;
+    info.burst = KEY_MAX_RATE_PER_S;
+    new_world(&w);
+    T_EQ(keys_create(w.keys, &info, text), WEIR_OK);
+    for (int i = 0; i < 100; i++) T_EQ(find(&w, text, &who), WEIR_OK);
+    close_world(&w);
+}
+
 TEST(burst_that_is_not_given_is_a_second_of_the_rate)
 {
     static const struct {
