@@ -170,7 +170,8 @@ static WEIR_MUST_CHECK enum weir_status set_up(sqlite3 *sqlite, struct store_err
     if (st == WEIR_OK) st = db_migrate(sqlite, error);
     if (st != WEIR_OK) return st;
     st = switch_to_wal(sqlite);
-    if (st != WEIR_OK) db_explain(error, "weir.db cannot be used: %s", sqlite3_errmsg(sqlite));
+    if (st != WEIR_OK)
+        db_explain(error, "weir.db cannot have a write-ahead log: %s", weir_status_text(st));
     return st;
 }
 
@@ -207,6 +208,10 @@ static WEIR_MUST_CHECK enum weir_status open_writer(struct db *db, const char *f
     if (st != WEIR_OK) return st;
     sqlite3_db_config(db->sqlite, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0, NULL);
     sqlite3_wal_hook(db->sqlite, note_wal_size, db);
+    /*
+     * A rollback journal that SQLite removed while it made the database could come back with a
+     * power cut, and undo what was committed since.
+     */
     st = file_sync_folder(folder);
     if (st == WEIR_OK) st = db_prepare(db->sqlite, texts, N_WRITE_STATEMENTS, db->statements);
     if (st == WEIR_OK) st = read_state(db);
@@ -218,12 +223,12 @@ enum weir_status db_open(struct db **out, const char *folder, struct store_error
 {
     *out = NULL;
     struct db *db = mem_zalloc(sizeof *db);
-    if (!db) return WEIR_NOMEM;
+    if (!db) {
+        db_explain(error, "%s", weir_status_text(WEIR_NOMEM));
+        return WEIR_NOMEM;
+    }
     db->magic = MAGIC;
     enum weir_status st = open_writer(db, folder, error);
-    /* A file that SQLite removed while it made the database could come back with a power cut
-     * and undo what was committed since. */
-    if (st == WEIR_OK) st = file_sync_folder(folder);
     if (st != WEIR_OK) {
         db_close(db);
         return st;

@@ -22,6 +22,11 @@ struct db_reader;
 
 enum { DB_ROW_BYTES = 32 << 10 }; /* the settler joins a log's events to rows of about this */
 
+/*
+ * The file is FOLDER/weir.db. WEIR_NEWER when a newer weir made it, WEIR_INVALID when another
+ * program did, WEIR_CORRUPT when it is no database or damaged: it is left as it was.
+ * WEIR_IO, WEIR_NO_SPACE, WEIR_NOMEM. The error may be NULL.
+ */
 WEIR_MUST_CHECK enum weir_status db_open(struct db **out, const char *folder,
                                          struct store_error *error);
 void db_close(struct db *db);
@@ -34,6 +39,12 @@ uint64_t db_last_log_id(const struct db *db);
 
 /* ---- writing ---- */
 
+/*
+ * All of these: WEIR_NO_SPACE, WEIR_IO, WEIR_CORRUPT, WEIR_NOMEM; WEIR_INTERNAL when rows
+ * contradict each other (events put twice, a name that another log has). A failure sticks
+ * until db_abort(), after which the next transaction may well succeed. db_begin() makes the
+ * checkpoint if one is due, and may fail for that.
+ */
 WEIR_MUST_CHECK enum weir_status db_begin(struct db *db);
 
 struct db_log {
@@ -44,12 +55,13 @@ struct db_log {
     int64_t expires_ms; /* wall time; INT64_MAX: never */
 };
 
-/* Makes a log or changes it (by id). */
+/* Makes a log or changes it (by id); its name stays as it was first. */
 WEIR_MUST_CHECK enum weir_status db_put_log(struct db *db, const struct db_log *log);
 
 /*
  * Forgets a log. Its name is free at once; its events go a few at a time, with this and
- * later transactions, so that dropping a large log stops nobody.
+ * later transactions, newest first, so that dropping a large log stops nobody and its
+ * readers see a shorter one.
  */
 WEIR_MUST_CHECK enum weir_status db_drop_log(struct db *db, uint64_t log_id);
 
@@ -70,6 +82,10 @@ bool db_has_garbage(const struct db *db);
 
 /* ---- reading ---- */
 
+/*
+ * WEIR_NOT_FOUND when there is no database, WEIR_INVALID when db_open() has not brought it to
+ * this version yet, else as db_open(). A callback must not use the reader it is called for.
+ */
 WEIR_MUST_CHECK enum weir_status db_reader_open(struct db_reader **out, const char *folder);
 void db_reader_close(struct db_reader *r);
 
@@ -85,6 +101,7 @@ typedef enum weir_status (*db_events_fn)(void *user, uint64_t first, uint64_t la
 WEIR_MUST_CHECK enum weir_status db_read_events(struct db_reader *r, uint64_t log_id, uint64_t from,
                                                 db_events_fn each, void *user);
 
+/* WEIR_NOT_FOUND; free with doc_fini(). */
 WEIR_MUST_CHECK enum weir_status db_get_doc(struct db_reader *r, struct doc_key key,
                                             struct doc *out);
 
@@ -97,14 +114,18 @@ typedef enum weir_status (*db_log_fn)(void *user, const struct db_log *log);
 WEIR_MUST_CHECK enum weir_status db_list_expired(struct db_reader *r, int64_t now_ms, size_t limit,
                                                  db_log_fn each, void *user);
 
-/* A copy of all that is settled, while writing goes on. The file must not exist. */
+/*
+ * A copy of all that is settled, while writing goes on; on the disk when it returns WEIR_OK,
+ * gone when it fails. WEIR_EXISTS when there is such a file. As weir.db in a folder of its
+ * own it is a store.
+ */
 WEIR_MUST_CHECK enum weir_status db_backup(struct db_reader *r, const char *path,
                                            struct store_error *error);
 
 /*
  * SQLite's own integrity check, then ours: events of each log 1..last without gap or overlap,
  * each row's bytes as many well-formed frames as it says with the right ids, documents with
- * versions above 0.
+ * versions above 0. WEIR_OK when it could be told, whatever it was.
  */
 WEIR_MUST_CHECK enum weir_status db_check(struct db_reader *r, store_complaint_fn complain,
                                           void *user, uint64_t *n_wrong);

@@ -56,7 +56,10 @@ enum weir_status db_backup(struct db_reader *r, const char *path, struct store_e
 {
     sqlite3 *to = NULL;
     CHECK(r->magic == DB_READER_MAGIC);
-    if (strlen(path) >= DB_PATH_BYTES) return WEIR_INVALID;
+    if (strlen(path) >= DB_PATH_BYTES) {
+        db_explain(error, "the path of the copy is too long");
+        return WEIR_INVALID;
+    }
     enum weir_status st = make_file(path, error);
     if (st != WEIR_OK) return st;
     st = db_connect(&to, path, SQLITE_OPEN_READWRITE);

@@ -2,7 +2,6 @@
 /* The database over real files: what a transaction put is there, or nothing of it. */
 #include "store/db.h"
 
-#include <inttypes.h>
 #include <pthread.h>
 #include <sqlite3.h>
 #include <stdatomic.h>
@@ -16,112 +15,7 @@
 #include "io/file.h"
 #include "store/db_impl.h"
 #include "t.h"
-
-/* ---- helpers ---- */
-
-static const char *in_folder(const char *folder, const char *name)
-{
-    static char path[512];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
-    return path;
-}
-
-static struct db *open_db(const char *folder)
-{
-    struct db *db;
-    struct store_error error = {""};
-    T_EQ(db_open(&db, folder, &error), WEIR_OK);
-    T_EQ_STR(slice_of(error.text, strlen(error.text)), "");
-    return db;
-}
-
-static struct db_reader *open_reader(const char *folder)
-{
-    struct db_reader *r;
-    T_EQ(db_reader_open(&r, folder), WEIR_OK);
-    return r;
-}
-
-static struct weir_slice str(const char *s)
-{
-    return slice_of(s, strlen(s));
-}
-
-/* Events first..last in wire form; the same for the same ids. Borrowed until the next call. */
-static struct weir_slice events(uint64_t first, uint64_t last)
-{
-    static _Thread_local char bytes[1 << 16];
-    size_t len = 0;
-    for (uint64_t id = first; id <= last; id++)
-        len += (size_t)snprintf(bytes + len, sizeof bytes - len,
-                                "id: %" PRIu64 "\ndata: event %" PRIu64 " %.*s\n\n", id, id,
-                                (int)(id % 7 * 30), "wwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwwww");
-    T_OK(len < sizeof bytes);
-    return slice_of(bytes, len);
-}
-
-static struct db_log log_of(uint64_t id, const char *name, uint64_t last)
-{
-    return (struct db_log){.id = id, .name = str(name), .last = last, .expires_ms = INT64_MAX};
-}
-
-static void put_log(struct db *db, uint64_t id, const char *name, uint64_t last)
-{
-    struct db_log log = log_of(id, name, last);
-    T_EQ(db_put_log(db, &log), WEIR_OK);
-}
-
-/* Appends events first..last to a log in a transaction of its own. */
-static void append(struct db *db, uint64_t id, const char *name, uint64_t first, uint64_t last)
-{
-    T_EQ(db_begin(db), WEIR_OK);
-    put_log(db, id, name, last);
-    T_EQ(db_put_events(db, id, first, last, events(first, last)), WEIR_OK);
-    T_EQ(db_end(db, db_settled(db) + 1), WEIR_OK);
-}
-
-static void show_complaint(void *user, const char *text)
-{
-    (void)user;
-    t_fail(__FILE__, __LINE__, "db_check: %s", text);
-}
-
-static void check_db(struct db_reader *r)
-{
-    uint64_t n_wrong = 1;
-    T_EQ(db_check(r, show_complaint, NULL, &n_wrong), WEIR_OK);
-    T_EQ(n_wrong, 0);
-}
-
-/* What reading must give: events of these ids in order, as many as there are. */
-struct seen {
-    uint64_t from;
-    uint64_t next;
-    uint64_t n_rows;
-    uint64_t stop_after; /* rows; 0: never */
-};
-
-static enum weir_status see_events(void *user, uint64_t first, uint64_t last,
-                                   struct weir_slice bytes)
-{
-    struct seen *seen = user;
-    if (seen->n_rows++ == 0) {
-        T_OK(first <= seen->from && seen->from <= last);
-        seen->next = first;
-    }
-    T_EQ(first, seen->next);
-    T_EQ_SLICE(bytes, events(first, last));
-    seen->next = last + 1;
-    return seen->n_rows == seen->stop_after ? WEIR_CONFLICT : WEIR_OK;
-}
-
-/* The last event that is there, when reading from `from`; 0: none. */
-static uint64_t read_from(struct db_reader *r, uint64_t id, uint64_t from)
-{
-    struct seen seen = {.from = from, .next = 1};
-    T_EQ(db_read_events(r, id, from, see_events, &seen), WEIR_OK);
-    return seen.next - 1;
-}
+#include "unit/store/db_help.h"
 
 /* ---- opening ---- */
 
@@ -785,5 +679,55 @@ TEST(readers_scan_and_sort_nothing)
         sqlite3_finalize(s);
     }
     db_reader_close(r);
+    db_close(db);
+}
+
+/* ---- threads ---- */
+
+struct reading {
+    const char *folder;
+    atomic_bool *is_over;
+    uint64_t n_reads;
+};
+
+/* Reads what there is, again and again; it never gets less, and is never without a part. */
+static void *read_on(void *user)
+{
+    struct reading *reading = user;
+    struct db_reader *r = open_reader(reading->folder);
+    uint64_t before = 0;
+    bool is_last = false;
+    while (!is_last) {
+        struct db_log log;
+        is_last = atomic_load(reading->is_over);
+        enum weir_status st = db_find_log(r, SLICE("a"), &log);
+        T_OK(st == WEIR_OK || (st == WEIR_NOT_FOUND && before == 0));
+        T_OK(log.last >= before);
+        T_OK(read_from(r, 1, 1) >= log.last);
+        before = log.last;
+        reading->n_reads++;
+    }
+    T_EQ(before, 300);
+    db_reader_close(r);
+    return NULL;
+}
+
+TEST(readers_in_other_threads_see_a_growing_log)
+{
+    const char *folder = t_temp_dir();
+    pthread_t threads[3];
+    struct reading readings[3];
+    atomic_bool is_over = false;
+    struct db *db = open_db(folder);
+    for (size_t i = 0; i < 3; i++) {
+        readings[i] = (struct reading){folder, &is_over, 0};
+        T_EQ(pthread_create(&threads[i], NULL, read_on, &readings[i]), 0);
+    }
+    for (uint64_t n = 1; n <= 100; n++) append(db, 1, "a", 3 * n - 2, 3 * n);
+    atomic_store(&is_over, true);
+    for (size_t i = 0; i < 3; i++) {
+        T_EQ(pthread_join(threads[i], NULL), 0);
+        T_OK(readings[i].n_reads > 0);
+    }
     db_close(db);
 }
