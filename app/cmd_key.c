@@ -166,7 +166,7 @@ static int create(const struct key_options *o, const char *folder)
     struct weir_buf body;
     int exit_status = describe(o, &info);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (!data_folder_make(folder)) return EXIT_FAILED;
+    if (!data_folder_make(folder, NULL)) return EXIT_FAILED;
     weir_buf_init(&body, BODY_BYTES);
     put_body(&body, &info);
     exit_status = data_folder_run(folder, &(struct data_request){

@@ -196,7 +196,7 @@ static int run(int argc, char **argv)
     int exit_status = parse(argc, argv, &o, &trace, &words);
     if (exit_status != EXIT_DONE) return exit_status;
     if (!data_folder_find(words.data, folder)) return EXIT_USAGE;
-    if (!data_folder_make(folder)) return EXIT_FAILED;
+    if (!data_folder_make(folder, o.user)) return EXIT_FAILED;
     o.folder = folder;
     return serve(&o);
 }

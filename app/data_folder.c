@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,19 +78,29 @@ static bool complain(const char *what, const char *folder)
     return false;
 }
 
-bool data_folder_make(const char *folder)
+/* A user that is not there is found out by whoever is to become it. */
+static bool give_to(const char *folder, const char *user)
+{
+    const struct passwd *found = user && geteuid() == 0 ? getpwnam(user) : NULL;
+    if (!found || chown(folder, found->pw_uid, found->pw_gid) == 0) return true;
+    return complain("cannot give to its user", folder);
+}
+
+bool data_folder_make(const char *folder, const char *user)
 {
     char path[DATA_FOLDER_BYTES];
     size_t len = strlen(folder);
+    bool is_new = false;
     memcpy(path, folder, len + 1);
     for (size_t i = 1; i <= len; i++) {
         if (path[i] != '/' && path[i] != 0) continue;
         char kept = path[i];
         path[i] = 0;
-        if (mkdir(path, 0700) != 0 && errno != EEXIST) return complain("cannot make", path);
+        is_new = mkdir(path, 0700) == 0;
+        if (!is_new && errno != EEXIST) return complain("cannot make", path);
         path[i] = kept;
     }
-    return true;
+    return !is_new || give_to(folder, user);
 }
 
 bool data_folder_is_there(const char *folder)

@@ -17,8 +17,11 @@ enum { DATA_FOLDER_BYTES = 4096 };
  */
 bool data_folder_find(const char *given, char out[DATA_FOLDER_BYTES]);
 
-/* Makes the folder and those above it, for the user alone. Complains and returns false. */
-bool data_folder_make(const char *folder);
+/*
+ * Makes the folder and those above it, for the user alone; when root makes it for another user
+ * (not NULL), it is that one's. Complains and returns false.
+ */
+bool data_folder_make(const char *folder, const char *user);
 
 /* True when it is there; complains when not, and says what to do. */
 bool data_folder_is_there(const char *folder);

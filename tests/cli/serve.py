@@ -10,6 +10,7 @@ tested in tests/serve.
 import http.client
 import json
 import os
+import re
 import select
 import signal
 import socket
@@ -18,7 +19,7 @@ import sys
 import tempfile
 import urllib.parse
 
-from support import Counter, program, run
+from support import ROOT, Counter, program, run
 
 WAIT_S = 60
 
@@ -271,6 +272,22 @@ def check_usage(weir, count):
     count.check(longest <= 90, "its help fits a terminal", f"{longest} columns")
 
 
+def check_documents(weir, count, top):
+    """Options, metrics and reasons are all in docs/serve.md, and the options in the manual."""
+    guide = (ROOT / "docs" / "serve.md").read_text()
+    manual = (ROOT / "man" / "weir-serve.1").read_text()
+    options = re.findall(r"--([a-z-]+)", run(weir, "serve", "--help").out.decode())
+    for option in sorted(set(options) - {"json", "help"}):
+        count.check(f"--{option}" in guide, f"docs/serve.md has --{option}")
+        count.check(f"Fl Fl {option}" in manual, f"weir-serve(1) has --{option}")
+    with Server(weir, os.path.join(top, "documents"), "--open") as server:
+        page = server.ask("GET", "/metrics")[1].decode()
+    for metric in re.findall(r"^# TYPE (\S+)", page, re.M):
+        count.check(f"`{metric}" in guide, f"docs/serve.md has {metric}")
+    for reason in re.findall(r'reason="(\w+)"', page):
+        count.check(f"`{reason}`" in guide, f"docs/serve.md has the reason {reason}")
+
+
 def check_signals(weir, count, top):
     for name in ("SIGTERM", "SIGINT"):
         with Server(weir, os.path.join(top, name), "--open") as server:
@@ -300,6 +317,7 @@ def main():
         check_metrics(weir, count, top)
         check_refusals(weir, count, top)
         check_usage(weir, count)
+        check_documents(weir, count, top)
         check_signals(weir, count, top)
     return count.finish()
 
