@@ -33,9 +33,9 @@ static double wall_s(void)
     return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
 }
 
-static void on_done(void *user, const struct commit_result *result)
+static void on_done(void *commit, const struct commit_result *result)
 {
-    (void)user;
+    commit_free(commit);
     if (result->status != WEIR_OK) atomic_fetch_add(&n_failed, 1);
     if (atomic_fetch_sub(&under_way, 1) != low_water + 1) return;
     pthread_mutex_lock(&lock);
@@ -72,7 +72,7 @@ static void run(const char *folder, unsigned depth, double seconds)
             bench_need(c != NULL, "memory");
             commit_append(c, slice_of(name, (size_t)len), slice_of(frame, sizeof frame));
             atomic_fetch_add(&under_way, 1);
-            store_commit(s, c, on_done, NULL);
+            store_commit(s, c, on_done, c);
         }
         wait_until(low_water);
     }

@@ -252,7 +252,7 @@ void exchange_log_line(struct worker *w, const struct conn *c, const struct stre
         .route = what->route ? what->route->name : "",
         .status = status,
         .n_bytes = n_bytes,
-        .duration_us = (clock_mono_ns(w->clock) - what->started_ns) / 1000,
+        .duration_us = (worker_now_ns(w) - what->started_ns) / 1000,
         .peer = peer,
         .key = what->key,
     };
@@ -299,7 +299,7 @@ static void finish(struct exchange *ex, size_t n_bytes)
     struct conn *c = ex->conn;
     unsigned class = (unsigned)ex->status / 100;
     counter_add(&w->counters.answers[route_index(ex->route)][class], 1);
-    histogram_add(&w->counters.request_us, (clock_mono_ns(w->clock) - ex->started_ns) / 1000);
+    histogram_add(&w->counters.request_us, (worker_now_ns(w) - ex->started_ns) / 1000);
     log_answer(ex, n_bytes);
     ex->state = EX_ANSWERED;
     if (c) {
@@ -476,6 +476,8 @@ void exchange_watch(struct exchange *ex, struct weir_slice log, const struct wat
 static void on_committed(struct post *p)
 {
     struct exchange *ex = checked(CONTAINER_OF(p, struct exchange, post));
+    /* Freed by the thread that made it, which is what malloc() is good at. */
+    commit_free(ex->commit);
     if (ex->worker->is_aborted) exchange_free(ex);
     else ex->then(ex, &ex->result);
 }
@@ -492,6 +494,7 @@ void exchange_commit(struct exchange *ex, struct commit *c, committed_fn then)
 {
     CHECK(checked(ex)->state == EX_RUNNING);
     ex->then = then;
+    ex->commit = c;
     ex->post.run = on_committed;
     store_commit(ex->worker->server->store, c, on_commit_done, ex);
 }

@@ -83,6 +83,7 @@ struct exchange {
     size_t cost; /* bytes of body and answer, for the connection's ceiling */
     uint64_t started_ns;
     committed_fn then;
+    struct commit *commit; /* at the store */
     struct commit_result result;
     struct post post;
     int status; /* of the answer */

@@ -125,7 +125,7 @@ static void refuse(struct conn *c, enum weir_status code, const char *reason)
         conn_close(c, CLOSE_NO_MEMORY);
         return;
     }
-    ex->started_ns = clock_mono_ns(c->worker->clock);
+    ex->started_ns = worker_now_ns(c->worker);
     ex->closes = true;
     exchange_name(ex, NULL);
     conn_push(c, ex);
@@ -202,7 +202,7 @@ static struct exchange *make_exchange(struct conn *c, const struct http_head *he
         conn_close(c, CLOSE_NO_MEMORY);
         return NULL;
     }
-    ex->started_ns = clock_mono_ns(w->clock);
+    ex->started_ns = worker_now_ns(w);
     ex->is_http_1_0 = head->minor == 0;
     ex->is_head = head->method == HTTP_HEAD;
     ex->is_safe = head->method == HTTP_GET || ex->is_head;

@@ -99,16 +99,23 @@ static bool ends_with(struct weir_slice text, const char *lower_end)
     return true;
 }
 
-/* application/json, anything+json, or no word about it. */
+/*
+ * application/json, anything+json, or no word about it. What curl's -d says is let pass, too,
+ * for people type that; but not from a browser, where a page of anybody's may send such forms.
+ */
 static bool is_json_type(struct exchange *ex)
 {
     static const char json[] = "application/json";
+    static const char form[] = "application/x-www-form-urlencoded";
     struct weir_slice type;
+    struct weir_slice origin;
     if (!http_find(exchange_head(ex), "content-type", &type)) return true;
     const char *semicolon = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
     if (semicolon) type.len = (size_t)(semicolon - type.ptr);
     while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
         type.len--;
+    if (type.len == sizeof form - 1 && ends_with(type, form))
+        return !http_find(exchange_head(ex), "origin", &origin);
     return type.len == 0 || (type.len == sizeof json - 1 && ends_with(type, json)) ||
            ends_with(type, "+json");
 }

@@ -140,6 +140,12 @@ static void show_fan(struct worker *w)
     count_set(c, COUNT_EVICTED, f.n_evicted);
 }
 
+uint64_t worker_now_ns(struct worker *w)
+{
+    if (w->round_ns == 0) w->round_ns = clock_mono_ns(w->clock);
+    return w->round_ns;
+}
+
 static void on_round_end(void *user)
 {
     struct worker *w = user;
@@ -150,6 +156,7 @@ static void on_round_end(void *user)
         histogram_add(&w->counters.lag_us, (clock_mono_ns(w->clock) - w->news_run_ns) / 1000);
         w->news_run_ns = 0;
     }
+    w->round_ns = 0;
     log_flush(&w->log);
     bury(w);
     show_fan(w);

@@ -17,21 +17,18 @@ static size_t padded(size_t n)
 
 struct commit *commit_new(size_t expected_bytes)
 {
-    struct commit *c = mem_zalloc(sizeof *c);
+    size_t cap = padded(expected_bytes + sizeof(struct op)) + OP_ALIGN;
+    if (cap > STORE_COMMIT_BYTES) cap = STORE_COMMIT_BYTES;
+    struct commit *c = mem_alloc(sizeof *c + cap);
     if (!c) return NULL;
-    weir_buf_init(&c->ops, STORE_COMMIT_BYTES);
-    if (expected_bytes == 0) return c;
-    /* One allocation of the right size instead of several that grow. */
-    size_t n = padded(expected_bytes + sizeof(struct op)) + OP_ALIGN;
-    c->ops.ptr = mem_alloc(n);
-    if (c->ops.ptr) c->ops.cap = n;
+    *c = (struct commit){.ops = c->room, .cap = cap};
     return c;
 }
 
 void commit_free(struct commit *c)
 {
     if (!c) return;
-    weir_buf_fini(&c->ops);
+    if (c->ops != c->room) mem_free(c->ops);
     mem_free(c);
 }
 
@@ -45,18 +42,40 @@ static bool is_name(struct weir_slice s)
     return s.len > 0 && s.len <= STORE_NAME_BYTES;
 }
 
+/* Makes room for `extra` more bytes; false when that would pass the ceiling or the memory. */
+static bool reserve(struct commit *c, size_t extra)
+{
+    if (c->cap - c->len >= extra) return true;
+    if (extra > STORE_COMMIT_BYTES - c->len) {
+        fail(c, WEIR_LIMIT);
+        return false;
+    }
+    size_t cap = c->cap * 2 > c->len + extra ? c->cap * 2 : c->len + extra;
+    if (cap > STORE_COMMIT_BYTES) cap = STORE_COMMIT_BYTES;
+    char *ops = mem_realloc(c->ops == c->room ? NULL : c->ops, cap);
+    if (!ops) {
+        fail(c, WEIR_NOMEM);
+        return false;
+    }
+    if (c->ops == c->room) memcpy(ops, c->room, c->len);
+    c->ops = ops;
+    c->cap = cap;
+    return true;
+}
+
 static void add(struct commit *c, const struct op *op, const struct weir_slice *parts, size_t n)
 {
-    static const char zeros[OP_ALIGN];
     if (c->status != WEIR_OK) return;
     size_t len = sizeof *op;
-    weir_buf_append(&c->ops, op, sizeof *op);
-    for (size_t i = 0; i < n; i++) {
-        weir_buf_append_slice(&c->ops, parts[i]);
-        len += parts[i].len;
-    }
-    weir_buf_append(&c->ops, zeros, padded(len) - len);
-    fail(c, weir_buf_status(&c->ops));
+    for (size_t i = 0; i < n; i++) len += parts[i].len;
+    if (!reserve(c, padded(len))) return;
+    char *at = c->ops + c->len;
+    memcpy(at, op, sizeof *op);
+    at += sizeof *op;
+    for (size_t i = 0; i < n; at += parts[i++].len)
+        if (parts[i].len > 0) memcpy(at, parts[i].ptr, parts[i].len);
+    memset(at, 0, padded(len) - len);
+    c->len += padded(len);
 }
 
 static void add_log_op(struct commit *c, enum op_kind kind, struct weir_slice log, int64_t number,
@@ -78,7 +97,11 @@ static bool is_frame(struct weir_slice f)
 {
     if (f.len < 3 || memcmp(f.ptr + f.len - 2, "\n\n", 2) != 0 || f.ptr[0] == '\n') return false;
     if (memchr(f.ptr, '\r', f.len) || memchr(f.ptr, '\0', f.len)) return false;
-    return memmem(f.ptr, f.len - 1, "\n\n", 2) == NULL;
+    /* Line by line: there are few, and memchr() is faster than any search for two bytes. */
+    const char *end = f.ptr + f.len - 2;
+    const char *line = f.ptr;
+    while ((line = memchr(line, '\n', (size_t)(end - line))) && line[1] != '\n') line++;
+    return line == NULL;
 }
 
 void commit_append(struct commit *c, struct weir_slice log, struct weir_slice frame)
@@ -152,7 +175,7 @@ void commit_remove(struct commit *c, struct doc_key key, int64_t expected_versio
 
 static struct op *op_at(struct commit *c, size_t at)
 {
-    return at < c->ops.len ? (struct op *)(void *)(c->ops.ptr + at) : NULL;
+    return at < c->len ? (struct op *)(void *)(c->ops + at) : NULL;
 }
 
 struct op *commit_first(struct commit *c)
@@ -162,7 +185,7 @@ struct op *commit_first(struct commit *c)
 
 struct op *commit_next(struct commit *c, struct op *op)
 {
-    size_t at = (size_t)((char *)op - c->ops.ptr);
+    size_t at = (size_t)((char *)op - c->ops);
     size_t len = sizeof *op + op->n_name + op->n_id + op->n_owner + op->n_payload;
     return op_at(c, at + padded(len));
 }

@@ -5,8 +5,6 @@
  */
 #pragma once
 
-#include <weir/buf.h>
-
 #include "store/store.h"
 
 struct log;
@@ -28,13 +26,16 @@ struct op {
 
 struct commit {
     struct commit *next;
-    struct weir_buf ops; /* struct op and its bytes, each at a multiple of eight */
+    char *ops;  /* struct op and its bytes, each at a multiple of eight */
+    size_t len; /* bytes of it in use */
+    size_t cap;
     enum weir_status status;
     bool drops; /* has an OP_DROP */
     uint64_t queued_ns;
     commit_done_fn done;
     void *user;
     struct commit_result result;
+    _Alignas(8) char room[]; /* the first ops; one allocation is enough for most commits */
 };
 
 /* As commit_drop(), but of the log with this id alone; another of that name stays. */

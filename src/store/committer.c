@@ -487,8 +487,7 @@ static void tell(struct commit *commits)
     while (commits) {
         struct commit *c = commits;
         commits = c->next;
-        c->done(c->user, &c->result);
-        commit_free(c);
+        c->done(c->user, &c->result); /* its maker has it again, and may have freed it */
     }
 }
 
@@ -562,7 +561,7 @@ static void take_batch(struct store *s, struct batch *b)
     struct commit **end = &s->queue_first;
     while (*end && n_bytes < s->options.segment_bytes / 4) {
         if ((*end)->drops && b->n_commits > 0) break;
-        n_bytes += (*end)->ops.len;
+        n_bytes += (*end)->len;
         b->n_commits++;
         bool is_alone = (*end)->drops;
         end = &(*end)->next;

@@ -11,12 +11,18 @@
  * When a settling fails everything is dirty again and it is tried again, by and by: the world
  * is wrong, and this is whose business it is.
  */
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "store/store_impl.h"
 
-enum { SWEEP_LOGS = 256 /* expired logs dropped at a time */ };
+enum {
+    SWEEP_LOGS = 256, /* expired logs dropped at a time */
+    SETTLER_NICE = 5,
+};
 
 /* What one settling has taken from the index. */
 struct settling {
@@ -228,10 +234,10 @@ enum weir_status settle_now(struct store *s)
 
 /* ---- expiry ---- */
 
-static void ignore_done(void *user, const struct commit_result *result)
+static void end_drop(void *commit, const struct commit_result *result)
 {
-    (void)user;
     (void)result; /* whoever was quicker has dropped it */
+    commit_free(commit);
 }
 
 static enum weir_status drop_expired(void *store, const struct db_log *log)
@@ -239,7 +245,7 @@ static enum weir_status drop_expired(void *store, const struct db_log *log)
     struct commit *c = commit_new(log->name.len);
     if (!c) return WEIR_NOMEM;
     commit_drop_id(c, log->name, log->id);
-    store_commit(store, c, ignore_done, NULL);
+    store_commit(store, c, end_drop, c);
     return WEIR_OK;
 }
 
@@ -295,10 +301,18 @@ static bool wait_for_work(struct store *s, uint64_t *ticket)
     return goes_on;
 }
 
+/* Settling can wait: whoever waits for an answer goes first. Failing that, it is fair. */
+static void give_way(void)
+{
+    int failed = setpriority(PRIO_PROCESS, (id_t)gettid(), SETTLER_NICE);
+    (void)failed;
+}
+
 void *settler_run(void *store)
 {
     struct store *s = store;
     bool goes_on = true;
+    give_way();
     while (goes_on) {
         uint64_t ticket;
         goes_on = wait_for_work(s, &ticket);

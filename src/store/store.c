@@ -297,19 +297,18 @@ void store_close(struct store *s)
 
 /* ---- committing ---- */
 
-static void refuse(struct commit *c, enum weir_status st, commit_done_fn done, void *user)
+static void refuse(enum weir_status st, commit_done_fn done, void *user)
 {
     struct commit_result result = {.status = st};
-    commit_free(c);
     done(user, &result);
 }
 
 void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user)
 {
     enum weir_status st = c->status;
-    if (st == WEIR_OK && c->ops.len > s->options.segment_bytes / 2) st = WEIR_LIMIT;
+    if (st == WEIR_OK && c->len > s->options.segment_bytes / 2) st = WEIR_LIMIT;
     if (st != WEIR_OK) {
-        refuse(c, st, done, user);
+        refuse(st, done, user);
         return;
     }
     c->done = done;
@@ -317,15 +316,15 @@ void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *
     c->queued_ns = clock_mono_ns(s->clock);
     pthread_mutex_lock(&s->queue_lock);
     if (s->is_closing) st = WEIR_SHUTDOWN;
-    if (s->queued_bytes + c->ops.len > s->options.queue_bytes) st = WEIR_BUSY;
+    if (s->queued_bytes + c->len > s->options.queue_bytes) st = WEIR_BUSY;
     if (st == WEIR_OK) {
         *s->queue_end = c;
         s->queue_end = &c->next;
-        s->queued_bytes += c->ops.len;
+        s->queued_bytes += c->len;
         if (s->committer_waits) pthread_cond_signal(&s->queue_filled);
     }
     pthread_mutex_unlock(&s->queue_lock);
-    if (st != WEIR_OK) refuse(c, st, done, user);
+    if (st != WEIR_OK) refuse(st, done, user);
 }
 
 struct waiting {
@@ -356,6 +355,7 @@ struct commit_result store_commit_wait(struct store *s, struct commit *c)
     pthread_mutex_unlock(&w.lock);
     pthread_cond_destroy(&w.ended);
     pthread_mutex_destroy(&w.lock);
+    commit_free(c);
     return w.result;
 }
 

@@ -114,7 +114,7 @@ typedef void (*commit_done_fn)(void *user, const struct commit_result *result);
 
 /* An empty commit; `expected_bytes` is a hint. NULL when there is no memory. */
 struct commit *commit_new(size_t expected_bytes);
-void commit_free(struct commit *c); /* one that was not given to store_commit() */
+void commit_free(struct commit *c); /* NULL is allowed */
 
 /*
  * Appends an event to a log, which is made if it is not there. The frame is wire form
@@ -147,10 +147,13 @@ void commit_put(struct commit *c, struct doc_key key, int64_t expected_version,
                 struct weir_slice owner, struct weir_slice body);
 void commit_remove(struct commit *c, struct doc_key key, int64_t expected_version);
 
-/* Takes the commit. `done` is always called, maybe before this returns, when it is refused. */
+/*
+ * Hands the commit over until `done` is called, which it always is, maybe before this returns
+ * when it is refused. From then on it belongs to its maker again, who frees it.
+ */
 void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user);
 
-/* The same, and waits. */
+/* The same, waits, and frees the commit. */
 struct commit_result store_commit_wait(struct store *s, struct commit *c);
 
 /* ---- reading logs ---- */

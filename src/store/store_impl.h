@@ -18,6 +18,8 @@
 
 #include <pthread.h>
 
+#include <weir/buf.h>
+
 #include "base/list.h"
 #include "base/map.h"
 #include "base/ring.h"

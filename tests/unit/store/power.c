@@ -102,13 +102,20 @@ static void log_of(unsigned k, char name[16])
     snprintf(name, 16, "log-%u", k * 7 % N_LOGS);
 }
 
+struct given {
+    struct tape *tape;
+    struct commit *commit;
+};
+
 static void on_done(void *user, const struct commit_result *result)
 {
-    struct tape *t = user;
+    struct given *g = user;
     T_EQ(result->status, WEIR_OK);
-    pthread_mutex_lock(&t->lock);
-    t->acked++;
-    pthread_mutex_unlock(&t->lock);
+    pthread_mutex_lock(&g->tape->lock);
+    g->tape->acked++;
+    pthread_mutex_unlock(&g->tape->lock);
+    commit_free(g->commit);
+    free(g);
 }
 
 static void give(struct store *s, struct tape *t, unsigned k)
@@ -131,7 +138,9 @@ static void give(struct store *s, struct tape *t, unsigned k)
     pthread_mutex_lock(&t->lock);
     t->given++;
     pthread_mutex_unlock(&t->lock);
-    store_commit(s, c, on_done, t);
+    struct given *g = malloc(sizeof *g);
+    *g = (struct given){t, c};
+    store_commit(s, c, on_done, g);
 }
 
 static const struct store_options small = {.segment_bytes = 65536, .pending_bytes = 40000};
