@@ -402,7 +402,7 @@ TEST(only_json_is_taken)
         {"application/problem+json", 201},
         {"", 201},
         {"text/plain", 415},
-        {"application/x-www-form-urlencoded", 415},
+        {"application/x-www-form-urlencoded", 201},
         {"application/jsonx", 415},
         {"xapplication/json", 415},
         {"json", 415},
