@@ -41,6 +41,8 @@
     X(FETCHES, "weir_fan_fetches_total", "counter", "Reads of the store for readers behind")       \
     X(FETCH_BYTES, "weir_fan_replay_bytes_total", "counter", "Bytes of those reads")               \
     X(EVICTED, "weir_fan_evicted_total", "counter", "Chunks that left a tail for want of room")    \
+    X(MISSED, "weir_fan_missed_total", "counter",                                                  \
+      "Times that news were lost for want of memory, and the store was asked instead")             \
     X(LOG_LINES, "weir_access_log_lines_total", "counter", "Lines for the access log")             \
     X(LOG_DROPPED, "weir_access_log_dropped_total", "counter",                                     \
       "Lines of the access log dropped because it could not be written in time")                   \

@@ -18,6 +18,7 @@
 
 struct access_log {
     pthread_t thread;
+    bool has_thread;
     pthread_mutex_t lock;
     pthread_cond_t has_work;
     struct weir_buf waiting; /* under the lock */
@@ -113,10 +114,16 @@ enum weir_status access_log_open(struct access_log **out, const char *path)
         l->fd = open_file(l->path);
         if (l->fd < 0) st = WEIR_IO;
     }
-    if (st == WEIR_OK && pthread_create(&l->thread, NULL, run, l) != 0) st = WEIR_NOMEM;
     if (st == WEIR_OK) *out = l;
     else destroy(l);
     return st;
+}
+
+enum weir_status access_log_start(struct access_log *l)
+{
+    if (pthread_create(&l->thread, NULL, run, l) != 0) return WEIR_NOMEM;
+    l->has_thread = true;
+    return WEIR_OK;
 }
 
 void access_log_close(struct access_log *l)
@@ -126,7 +133,7 @@ void access_log_close(struct access_log *l)
     l->is_ending = true;
     pthread_cond_signal(&l->has_work);
     pthread_mutex_unlock(&l->lock);
-    pthread_join(l->thread, NULL);
+    if (l->has_thread) pthread_join(l->thread, NULL);
     destroy(l);
 }
 

@@ -12,7 +12,8 @@
  * queue is full, because the disk or the reader of a pipe stands still, lines are dropped
  * and counted: the log never holds a request up.
  *
- * 1. access_log_open(); log_buffer_init() for each worker.
+ * 1. access_log_open(), while the process may open the file; access_log_start(), when it has
+ *    given up its rights, for that is a thread; log_buffer_init() for each worker.
  * 2. log_add(), log_flush() by the workers; access_log_reopen() after the file was moved.
  * 3. access_log_close() writes what is queued.
  */
@@ -32,6 +33,8 @@ struct access_log;
 
 /* "-" is standard error. WEIR_IO, with errno. */
 WEIR_MUST_CHECK enum weir_status access_log_open(struct access_log **out, const char *path);
+/* WEIR_NOMEM. */
+WEIR_MUST_CHECK enum weir_status access_log_start(struct access_log *l);
 void access_log_close(struct access_log *l); /* NULL is allowed */
 /* Any thread. When the file cannot be opened, the old one stays. */
 WEIR_MUST_CHECK enum weir_status access_log_reopen(struct access_log *l);

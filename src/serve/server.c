@@ -3,8 +3,9 @@
  * The server: what is made at the start and in which order, the signals, and going down.
  *
  * The order of the start matters: sockets are bound, and the key of the certificate is read,
- * while the process may; then it becomes the other user; then it opens what that user owns (the
- * log, the store, the control socket); last it gives up what it will not need any more.
+ * while the process may; then it becomes the other user, and gives up what it will not need any
+ * more; then it opens what that user owns, and makes threads. The thread in server_run()
+ * has a loop of its own, for signals, the grace time, and the word of workers that are done.
  */
 #include "serve/server.h"
 
@@ -13,21 +14,22 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <sys/resource.h>
-#include <time.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/reserve.h"
+#include "io/process.h"
 #include "serve/worker_impl.h"
 
 enum {
     MAX_CONNECTIONS = 100000,
     MAX_PER_ADDRESS = 1024,
     PATH_BYTES = 1024,
-    SIGNAL_LOOK = SIGUSR2, /* to the runner: a worker is done */
 };
+
+static void on_stop(struct post *p);
 
 static const char default_address[] = "127.0.0.1:8080";
 
@@ -113,34 +115,10 @@ __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct server
     return st;
 }
 
-static void signal_set(sigset_t *set)
-{
-    sigemptyset(set);
-    sigaddset(set, SIGTERM);
-    sigaddset(set, SIGINT);
-    sigaddset(set, SIGHUP);
-    sigaddset(set, SIGNAL_LOOK);
-}
-
-/* Before any thread is made, so that none of them is interrupted. */
-static void block_signals(struct server *s)
-{
-    sigset_t set;
-    struct sigaction ignore = {.sa_handler = SIG_IGN};
-    signal_set(&set);
-    pthread_sigmask(SIG_BLOCK, &set, &s->old_mask);
-    sigaction(SIGPIPE, &ignore, NULL);
-}
-
 /* As many descriptors as the system allows us; most of them may be connections. */
 static unsigned most_connections(void)
 {
-    struct rlimit r;
-    if (getrlimit(RLIMIT_NOFILE, &r) != 0) return MAX_PER_ADDRESS;
-    r.rlim_cur = r.rlim_max;
-    if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
-        return MAX_PER_ADDRESS;
-    rlim_t most = r.rlim_cur / 10 * 9;
+    uint64_t most = process_raise_descriptors() / 10 * 9;
     return most > MAX_CONNECTIONS ? MAX_CONNECTIONS : (unsigned)most;
 }
 
@@ -157,6 +135,8 @@ static void init(struct server *s, const struct server_options *o)
 {
     s->magic = SERVER_MAGIC;
     s->options = *o;
+    s->signal_fd = -1;
+    s->stop_post.run = on_stop;
     if (s->options.n_listen == 0) {
         s->options.listen[0] = default_address;
         s->options.n_listen = 1;
@@ -187,6 +167,12 @@ static enum weir_status look_at_address(const struct server *s, const struct add
     return WEIR_OK;
 }
 
+static void add_address(struct server *s, const char *where)
+{
+    snprintf(s->addresses[s->n_addresses++], sizeof s->addresses[0], "%s://%s",
+             s->tls ? "https" : "http", where);
+}
+
 /* One socket for each worker: the kernel shares the connections out. */
 static enum weir_status bind_address(struct server *s, const char *text, struct server_error *e)
 {
@@ -205,15 +191,35 @@ static enum weir_status bind_address(struct server *s, const char *text, struct 
     }
     if (st != WEIR_OK) return fail(e, st, "cannot listen on %s: %s", text, strerror(errno));
     addr_format(&bound, where);
-    snprintf(s->addresses[s->n_addresses++], sizeof s->addresses[0], "%s://%s",
-             s->tls ? "https" : "http", where);
+    add_address(s, where);
+    return WEIR_OK;
+}
+
+/* A socket that the service manager passed. There is one, so one worker accepts. */
+static enum weir_status adopt(struct server *s, int fd, struct server_error *e)
+{
+    struct addr bound;
+    char where[ADDR_TEXT_BYTES];
+    enum weir_status st = sock_adopt(fd, &bound);
+    if (st != WEIR_OK) return fail(e, st, "descriptor %d was passed, but does not listen", fd);
+    addr_format(&bound, where);
+    st = look_at_address(s, &bound, where, e);
+    if (st != WEIR_OK) return st;
+    worker_listen(s->workers[0], fd, false);
+    add_address(s, where);
     return WEIR_OK;
 }
 
 static enum weir_status bind_all(struct server *s, struct server_error *e)
 {
+    int first = 0;
+    unsigned n = 0;
     enum weir_status st = WEIR_OK;
-    for (unsigned i = 0; i < s->options.n_listen && st == WEIR_OK; i++)
+    if (s->options.takes_inherited) st = process_take_listeners(&first, &n);
+    if (st != WEIR_OK) return fail(e, st, "LISTEN_FDS of the environment is not well-formed");
+    if (n > SERVER_MAX_LISTEN) return fail(e, WEIR_LIMIT, "%u sockets were passed: too many", n);
+    for (unsigned i = 0; i < n && st == WEIR_OK; i++) st = adopt(s, first + (int)i, e);
+    for (unsigned i = 0; n == 0 && i < s->options.n_listen && st == WEIR_OK; i++)
         st = bind_address(s, s->options.listen[i], e);
     return st;
 }
@@ -231,9 +237,9 @@ static enum weir_status load_tls(struct server *s, struct server_error *e)
 
 static enum weir_status make_workers(struct server *s, struct server_error *e)
 {
-    enum weir_status st = WEIR_OK;
     s->hub = hub_new();
-    if (!s->hub) st = WEIR_NOMEM;
+    s->loop = loop_new(s->options.clock);
+    enum weir_status st = s->hub && s->loop ? WEIR_OK : WEIR_NOMEM;
     while (st == WEIR_OK && s->n_workers < s->options.n_loops) {
         st = worker_new(&s->workers[s->n_workers], s, s->n_workers);
         if (s->workers[s->n_workers]) s->n_workers++;
@@ -280,14 +286,42 @@ static enum weir_status open_control(struct server *s, struct server_error *e)
     return WEIR_OK;
 }
 
+/* Gives up what is not needed any more. There is no thread yet that could be left out. */
+static enum weir_status drop_rights(struct server *s, struct server_error *e)
+{
+    const struct server_options *o = &s->options;
+    struct process_error why;
+    const char *readable[] = {o->tls_cert, o->tls_key};
+    char report[PROCESS_REPORT_BYTES];
+    enum weir_status st = o->user ? process_become_user(o->user, &why) : WEIR_OK;
+    if (st != WEIR_OK) return fail(e, st, "%s", why.text);
+    if (mkdir(o->folder, 0700) != 0 && errno != EEXIST)
+        return fail(e, WEIR_IO, "cannot make %s: %s", o->folder, strerror(errno));
+    st = open_log(s, e);
+    if (st != WEIR_OK || !o->is_confined) return st;
+    st = process_confine(o->folder, readable, s->tls ? 2 : 0, report);
+    if (st != WEIR_OK) return fail(e, st, "cannot give up rights: %s", strerror(errno));
+    TRACE(o->trace, TRACE_INFO, "serve", "confined", trace_str("by", weir_slice_of(report)));
+    return WEIR_OK;
+}
+
+static enum weir_status start_log(struct server *s, struct server_error *e)
+{
+    enum weir_status st = s->log ? access_log_start(s->log) : WEIR_OK;
+    return st == WEIR_OK ? st : fail(e, st, "cannot start the access log's thread");
+}
+
 static enum weir_status set_up(struct server *s, struct server_error *e)
 {
     enum weir_status st = memory_reserve(s->options.reserve_bytes);
     if (st != WEIR_OK) return fail(e, st, "cannot reserve memory");
+    st = process_watch_signals(&s->signal_fd);
+    if (st != WEIR_OK) return fail(e, st, "cannot watch signals: %s", strerror(errno));
     st = load_tls(s, e);
     if (st == WEIR_OK) st = make_workers(s, e);
     if (st == WEIR_OK) st = bind_all(s, e);
-    if (st == WEIR_OK) st = open_log(s, e);
+    if (st == WEIR_OK) st = drop_rights(s, e);
+    if (st == WEIR_OK) st = start_log(s, e);
     if (st == WEIR_OK) st = open_store(s, e);
     if (st == WEIR_OK) st = open_control(s, e);
     return st;
@@ -299,7 +333,6 @@ enum weir_status server_new(struct server **out, const struct server_options *o,
     struct server *s = mem_zalloc(sizeof *s);
     error->text[0] = 0;
     if (!s) return fail(error, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
-    block_signals(s);
     init(s, o);
     enum weir_status st = set_up(s, error);
     if (st == WEIR_OK) *out = s;
@@ -307,19 +340,55 @@ enum weir_status server_new(struct server **out, const struct server_options *o,
     return st;
 }
 
-/* ---- running ---- */
+/* ---- going down ---- */
 
-void server_worker_done(struct server *s)
+static void begin_stop(struct server *s)
 {
-    atomic_fetch_add(&s->n_done, 1);
-    pthread_kill(s->runner, SIGNAL_LOOK);
+    if (atomic_exchange(&s->is_stopping, true)) return;
+    TRACE(s->options.trace, TRACE_INFO, "serve", "going down");
+    process_notify(PROCESS_STOPPING, s->options.clock);
+    for (unsigned i = 0; i < s->n_started; i++) worker_stop(s->workers[i]);
+    timer_set(&s->grace_timer, s->options.grace_ms, 0);
+}
+
+/* Nothing is left to wait for: without watches and timers the runner's loop ends. */
+static void end_run(struct server *s)
+{
+    watch_close(&s->signals, NULL);
+    timer_close(&s->grace_timer, NULL);
+    timer_close(&s->alive_timer, NULL);
+}
+
+static void on_grace_over(struct timer *t)
+{
+    struct server *s = CONTAINER_OF(t, struct server, grace_timer);
+    s->is_cut = true;
+    for (unsigned i = 0; i < s->n_started; i++) worker_abort(s->workers[i]);
+}
+
+static void on_worker_done(struct post *p)
+{
+    struct server *s = CONTAINER_OF(p, struct worker, done_post)->server;
+    if (++s->n_done == s->n_started) end_run(s);
+}
+
+void server_worker_done(struct worker *w)
+{
+    w->done_post.run = on_worker_done;
+    loop_post(w->server->loop, &w->done_post);
+}
+
+static void on_stop(struct post *p)
+{
+    begin_stop(CONTAINER_OF(p, struct server, stop_post));
 }
 
 void server_stop(struct server *s)
 {
-    atomic_store(&checked(s)->is_stop_asked, true);
-    if (atomic_load(&s->is_running)) pthread_kill(s->runner, SIGTERM);
+    if (!atomic_exchange(&checked(s)->is_stop_asked, true)) loop_post(s->loop, &s->stop_post);
 }
+
+/* ---- running ---- */
 
 static void reload(struct server *s)
 {
@@ -345,67 +414,56 @@ static void die_of(int number)
     sigaction(number, &standard, NULL);
     sigemptyset(&set);
     sigaddset(&set, number);
-    raise(number);
     pthread_sigmask(SIG_UNBLOCK, &set, NULL);
+    raise(number);
 }
 
-static void wait_for_end(struct server *s, const sigset_t *set)
+static void on_signal(struct watch *w, int events)
 {
-    while (!atomic_load(&s->is_stop_asked)) {
-        int number = sigwaitinfo(set, NULL);
+    struct server *s = CONTAINER_OF(w, struct server, signals);
+    int number;
+    (void)events;
+    while ((number = process_next_signal(s->signal_fd)) != 0) {
         if (number == SIGHUP) reload(s);
-        if (number == SIGTERM || number == SIGINT) return;
+        if (number != SIGTERM && number != SIGINT) continue;
+        if (server_is_stopping(s)) die_of(number);
+        begin_stop(s);
     }
 }
 
-/* True when all workers are done, false when the time is over. */
-static bool wait_for_workers(struct server *s, const sigset_t *set, unsigned ms)
+static void on_alive(struct timer *t)
 {
-    uint64_t end_ns = clock_mono_ns(&clock_system) + (uint64_t)ms * 1000000;
-    bool may_be_own = atomic_load(&s->is_stop_asked); /* the signal of server_stop() */
-    while (atomic_load(&s->n_done) < s->n_workers) {
-        uint64_t now_ns = clock_mono_ns(&clock_system);
-        if (now_ns >= end_ns) return false;
-        uint64_t left_ns = end_ns - now_ns;
-        struct timespec left = {.tv_sec = (time_t)(left_ns / 1000000000),
-                                .tv_nsec = (long)(left_ns % 1000000000)};
-        int number = sigtimedwait(set, NULL, &left);
-        bool is_end = number == SIGTERM || number == SIGINT;
-        if (is_end && !may_be_own) die_of(number);
-        if (is_end) may_be_own = false;
-    }
-    return true;
+    const struct server *s = CONTAINER_OF(t, struct server, alive_timer);
+    process_notify(PROCESS_ALIVE, s->options.clock);
 }
 
-static enum weir_status shut_down(struct server *s, const sigset_t *set)
+static enum weir_status start_workers(struct server *s)
 {
-    TRACE(s->options.trace, TRACE_INFO, "serve", "going down");
-    atomic_store(&s->is_stopping, true);
-    for (unsigned i = 0; i < s->n_workers; i++) worker_stop(s->workers[i]);
-    bool is_clean = wait_for_workers(s, set, s->options.grace_ms);
-    for (unsigned i = 0; !is_clean && i < s->n_workers; i++) worker_abort(s->workers[i]);
-    for (unsigned i = 0; i < s->n_workers; i++) worker_join(s->workers[i]);
-    return is_clean ? WEIR_OK : WEIR_SHUTDOWN;
+    enum weir_status st = WEIR_OK;
+    while (s->n_started < s->n_workers && st == WEIR_OK) {
+        st = worker_start(s->workers[s->n_started]);
+        if (st == WEIR_OK) s->n_started++;
+    }
+    return st;
 }
 
 enum weir_status server_run(struct server *s)
 {
-    sigset_t set;
-    enum weir_status st = WEIR_OK;
-    signal_set(&set);
-    checked(s)->runner = pthread_self();
-    atomic_store(&s->is_running, true);
-    unsigned n = 0;
-    while (n < s->n_workers && st == WEIR_OK) {
-        st = worker_start(s->workers[n]);
-        if (st == WEIR_OK) n++;
-    }
-    if (st == WEIR_OK) wait_for_end(s, &set);
-    /* Those that could not start are done as they are. */
-    atomic_fetch_add(&s->n_done, s->n_workers - n);
-    enum weir_status ended = shut_down(s, &set);
-    atomic_store(&s->is_running, false);
-    return st == WEIR_OK ? ended : st;
+    enum weir_status st =
+        watch_start(checked(s)->loop, &s->signals, s->signal_fd, WATCH_READ, on_signal);
+    if (st != WEIR_OK) return st;
+    timer_init(s->loop, &s->grace_timer, on_grace_over);
+    timer_init(s->loop, &s->alive_timer, on_alive);
+    uint64_t alive_ms = process_watchdog_ms();
+    if (alive_ms > 0) timer_set(&s->alive_timer, alive_ms, alive_ms);
+    st = start_workers(s);
+    if (st != WEIR_OK) begin_stop(s);
+    if (s->n_started == 0) end_run(s);
+    if (st == WEIR_OK) process_notify(PROCESS_READY, s->options.clock);
+    loop_run(s->loop);
+    for (unsigned i = 0; i < s->n_started; i++) worker_join(s->workers[i]);
+    if (st != WEIR_OK) return st;
+    return s->is_cut ? WEIR_SHUTDOWN : WEIR_OK;
 }
 
 /* ---- the end ---- */
@@ -425,6 +483,8 @@ static void close_all(struct server *s)
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);
     store_close(s->store);
     for (unsigned i = 0; i < s->n_workers; i++) worker_free(s->workers[i]);
+    loop_free(s->loop);
+    if (s->signal_fd >= 0) close(s->signal_fd);
     if (s->hub) hub_free(s->hub);
     access_log_close(s->log);
     if (s->tls) tls_context_free(s->tls);
@@ -442,7 +502,6 @@ void server_free(struct server *s)
         return;
     }
     close_all(s);
-    pthread_sigmask(SIG_SETMASK, &s->old_mask, NULL);
     s->magic = 0;
     mem_free(s);
 }

@@ -5,11 +5,10 @@
  * 1. server_options_init(), then whatever is to be different.
  * 2. server_new() binds the addresses, gives up privileges, opens the store and makes the
  *    workers. Connections wait in the kernel's queue from now on; server_address() tells where.
- *    It blocks SIGTERM, SIGINT, SIGHUP and SIGUSR2 in its thread, and so in those that it
- *    makes, and ignores SIGPIPE.
+ *    From now on signals come through a descriptor, and SIGPIPE is ignored (io/process.h).
  * 3. server_run() serves until SIGTERM, SIGINT or server_stop(). On SIGHUP certificates and
  *    the access log are opened again.
- * 4. server_free() settles and closes the store, and unblocks the signals.
+ * 4. server_free() settles and closes the store.
  *
  * Texts in the options are borrowed until server_free().
  *
@@ -18,7 +17,8 @@
  * grace_ms have passed. A second signal ends the process at once; what was acknowledged is
  * in the journal.
  *
- * server_stop(), server_is_stopping() and the accessors: any thread; the rest: one thread.
+ * server_stop(), server_is_stopping() and the accessors: any thread; the rest: one thread, and
+ * the first server_new() before there is any other thread.
  */
 #pragma once
 
@@ -71,7 +71,7 @@ struct server_options {
     const char *user;           /* whom to become after binding; NULL: nobody else */
     bool is_confined;           /* give up what a server does not need (seccomp, landlock) */
     bool has_control;           /* FOLDER/control.sock, for this user's own commands */
-    unsigned n_loops;           /* workers; 0: one for each processor this process may use */
+    unsigned n_loops;           /* workers; 0: one for each processor that it may use */
     unsigned grace_ms;          /* 10 s */
     size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
     struct store_options store; /* on_news and user are the server's own */

@@ -3,9 +3,9 @@
 #pragma once
 
 #include <pthread.h>
-#include <signal.h>
 
 #include "base/map.h"
+#include "io/loop.h"
 #include "io/sock.h"
 #include "serve/server.h"
 
@@ -36,16 +36,25 @@ struct server {
     char addresses[SERVER_MAX_LISTEN][ADDR_TEXT_BYTES + 16];
     unsigned n_addresses;
     uint64_t started_ns;
-    pthread_t runner;          /* the thread in server_run() */
-    sigset_t old_mask;         /* of signals, before server_new() */
-    atomic_bool is_running;    /* runner is set */
-    atomic_bool is_stop_asked; /* by server_stop() */
-    atomic_bool is_stopping;   /* any thread */
-    atomic_uint n_done;        /* workers that have nothing left */
+
+    /* Of the thread in server_run(). */
+    struct loop *loop;
+    int signal_fd;
+    struct watch signals;
+    struct timer grace_timer;
+    struct timer alive_timer; /* for the service manager */
+    unsigned n_started;       /* workers with a thread */
+    unsigned n_done;          /* of them, with nothing left */
+    bool is_cut;              /* the grace time was over */
+
+    /* Any thread. */
+    struct post stop_post;
+    atomic_bool is_stop_asked; /* it is posted */
+    atomic_bool is_stopping;
 };
 
-/* A worker has nothing left. Its thread. */
-void server_worker_done(struct server *s);
+/* A worker has nothing left. The last thing that its thread does. */
+void server_worker_done(struct worker *w);
 
 /* WEIR_OK when there is room for one more; WEIR_TOO_MANY. host 0: not counted by address. */
 enum peers_answer { PEERS_OK, PEERS_TOO_MANY, PEERS_TOO_MANY_EACH };

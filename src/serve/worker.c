@@ -138,6 +138,7 @@ static void show_fan(struct worker *w)
     count_set(c, COUNT_FETCHES, f.n_fetches);
     count_set(c, COUNT_FETCH_BYTES, f.fetch_bytes);
     count_set(c, COUNT_EVICTED, f.n_evicted);
+    count_set(c, COUNT_MISSED, f.n_missed);
 }
 
 uint64_t worker_now_ns(struct worker *w)
@@ -274,7 +275,7 @@ static void *thread_main(void *user)
     timer_set(&w->keeper, KEEPER_MS, KEEPER_MS);
     loop_run(w->loop);
     CHECK(w->is_done);
-    server_worker_done(w->server);
+    server_worker_done(w);
     return NULL;
 }
 

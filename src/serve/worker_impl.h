@@ -80,6 +80,7 @@ struct worker {
     bool is_again_posted;
     struct post stop_post;
     struct post abort_post;
+    struct post done_post; /* to the server's own loop */
     struct post fan_post;
     atomic_bool is_fan_posted;
     atomic_uint_fast64_t news_ns; /* when the oldest news came that the fan has not taken */

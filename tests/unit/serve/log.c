@@ -39,6 +39,7 @@ TEST(a_line_is_one_object_of_json)
     struct log_buffer b;
     path_of(path, "log");
     T_EQ(access_log_open(&l, path), WEIR_OK);
+    T_EQ(access_log_start(l), WEIR_OK);
     log_buffer_init(&b, l, &counters);
     struct log_line line = sample();
     log_add(&b, &line);
@@ -59,6 +60,7 @@ TEST(a_log_that_was_moved_is_opened_again)
     path_of(path, "log");
     path_of(moved, "log.1");
     T_EQ(access_log_open(&l, path), WEIR_OK);
+    T_EQ(access_log_start(l), WEIR_OK);
     log_buffer_init(&b, l, &counters);
     struct log_line line = sample();
     log_add(&b, &line);
@@ -81,6 +83,7 @@ TEST(lines_beyond_the_ceiling_are_dropped_whole_and_counted)
     struct log_buffer b;
     path_of(path, "log");
     T_EQ(access_log_open(&l, path), WEIR_OK);
+    T_EQ(access_log_start(l), WEIR_OK);
     log_buffer_init(&b, l, &counters);
     struct log_line line = sample();
     size_t fit = LOG_BUFFER_BYTES / (sizeof sample_text - 1);

@@ -1,0 +1,648 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The server over real sockets: it runs in a thread of this process, on a free port of
+ * loopback, and clients speak to it with plain blocking calls that have deadlines.
+ */
+#include "serve/server.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/slice.h"
+#include "t.h"
+
+enum { WAIT_S = 20, REPLY_BYTES = 4 << 20 };
+
+struct running {
+    struct server *server;
+    struct server_options options;
+    pthread_t thread;
+    enum weir_status ended;
+    uint16_t port;
+    char folder[512];
+    bool is_up;
+};
+
+static void *run(void *user)
+{
+    struct running *r = user;
+    r->ended = server_run(r->server);
+    return NULL;
+}
+
+static void set_up(struct running *r)
+{
+    memset(r, 0, sizeof *r);
+    server_options_init(&r->options);
+    snprintf(r->folder, sizeof r->folder, "%s/data", t_temp_dir());
+    r->options.folder = r->folder;
+    r->options.listen[0] = "127.0.0.1:0";
+    r->options.n_listen = 1;
+    r->options.is_open = true;
+    r->options.is_confined = false;
+    r->options.n_loops = 2;
+}
+
+static void start(struct running *r)
+{
+    struct server_error error;
+    enum weir_status st = server_new(&r->server, &r->options, &error);
+    T_EQ(st, WEIR_OK);
+    if (st != WEIR_OK) {
+        t_fail(__FILE__, __LINE__, "%s", error.text);
+        return;
+    }
+    const char *colon = strrchr(server_address(r->server, 0), ':');
+    r->port = (uint16_t)strtoul(colon + 1, NULL, 10);
+    T_EQ(pthread_create(&r->thread, NULL, run, r), 0);
+    r->is_up = true;
+}
+
+static void stop(struct running *r)
+{
+    if (!r->is_up) return;
+    server_stop(r->server);
+    pthread_join(r->thread, NULL);
+    server_free(r->server);
+    r->is_up = false;
+}
+
+/* ---- clients ---- */
+
+static int dial(const struct running *r)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_port = htons(r->port)};
+    struct timeval limit = {.tv_sec = WAIT_S};
+    a.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &limit, sizeof limit);
+    T_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+static void say(int fd, const char *text)
+{
+    size_t len = strlen(text);
+    T_EQ(send(fd, text, len, MSG_NOSIGNAL), len);
+}
+
+/* What a client has read; one at a time. */
+static char reply[REPLY_BYTES];
+static size_t reply_len;
+
+static bool hear_some(int fd)
+{
+    if (reply_len + 1 >= sizeof reply) return false;
+    ssize_t n = recv(fd, reply + reply_len, sizeof reply - 1 - reply_len, 0);
+    if (n > 0) reply_len += (size_t)n;
+    reply[reply_len] = 0;
+    return n > 0;
+}
+
+/* Reads until a text has come n times. */
+static bool hear(int fd, const char *text, int n)
+{
+    for (;;) {
+        const char *at = reply;
+        int found = 0;
+        while ((at = strstr(at, text)) && ++found < n) at++;
+        if (found >= n) return true;
+        if (!hear_some(fd)) return false;
+    }
+}
+
+static void hear_end(int fd)
+{
+    while (hear_some(fd)) {
+    }
+}
+
+static void forget(void)
+{
+    reply_len = 0;
+    reply[0] = 0;
+}
+
+#define APPEND(name, body_len, body)                                                               \
+    "POST /v1/streams/" name " HTTP/1.1\r\nHost: h\r\nContent-Length: " body_len "\r\n\r\n" body
+
+/* ---- requests and answers ---- */
+
+TEST(what_is_appended_is_watched)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, "GET /v1/streams/a HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "\r\n\r\n", 1));
+    T_OK(strstr(reply, "HTTP/1.1 200 OK\r\n"));
+    T_OK(strstr(reply, "Content-Type: text/event-stream\r\n"));
+    T_OK(strstr(reply, "Cache-Control: no-cache\r\n"));
+    T_OK(strstr(reply, "X-Accel-Buffering: no\r\n"));
+    T_OK(strstr(reply, "X-Request-Id: req_"));
+    T_OK(strstr(reply, "Transfer-Encoding: chunked\r\n"));
+    int other = dial(&r);
+    say(other, APPEND("a", "7", "{\"x\":1}"));
+    T_OK(hear(fd, "id: 1\ndata: {\"x\":1}\n\n\r\n", 1));
+    forget();
+    T_OK(hear(other, "{\"id\":1}", 1));
+    T_OK(strstr(reply, "HTTP/1.1 201 Created\r\n"));
+    close(other);
+    close(fd);
+    stop(&r);
+    T_EQ(r.ended, WEIR_OK);
+}
+
+TEST(pipelined_answers_come_in_the_order_of_their_requests)
+{
+    enum { N = 300 };
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    /* More than may be in flight, safe and unsafe ones mixed. */
+    for (int i = 0; i < N; i++) {
+        say(fd, APPEND("p", "1", "1"));
+        if (i % 7 == 0) say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+        if (i % 11 == 0) say(fd, "GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+    say(fd, "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    hear_end(fd);
+    const char *at = reply;
+    for (int i = 0; i < N; i++) {
+        char want[32];
+        snprintf(want, sizeof want, "\r\n\r\n{\"id\":%d}", i + 1);
+        const char *found = strstr(at, want);
+        T_OK(found != NULL);
+        if (!found) break;
+        at = found;
+        if (i % 7 == 0) T_OK(strstr(at, "HTTP/1.1 200 OK\r\n") == strstr(at, "HTTP/1.1 "));
+    }
+    T_OK(strstr(at, "Connection: close\r\n") != NULL);
+    close(fd);
+    stop(&r);
+}
+
+TEST(a_body_may_come_in_pieces)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    static const char *const pieces[] = {"POST /v1/str",
+                                         "eams/b HTTP/1.1\r\nHo",
+                                         "st: h\r\nContent-",
+                                         "Length: 8\r\n\r\n{\"",
+                                         "x\":",
+                                         "12}",
+                                         APPEND("b", "1", "2")};
+    for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) say(fd, pieces[i]);
+    T_OK(hear(fd, "{\"id\":2}", 1));
+    forget();
+    say(fd, "POST /v1/streams/b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+            "3\r\n[1,\r\n2\r\n2]\r\n0\r\n\r\n");
+    T_OK(hear(fd, "{\"id\":3}", 1));
+    forget();
+    say(fd, "GET /v1/streams/b?live=0 HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "\r\n0\r\n\r\n", 1));
+    T_OK(strstr(reply, "id: 1\ndata: {\"x\":12}\n\nid: 2\ndata: 2\n\nid: 3\ndata: [1,2]\n\n"));
+    /* The connection goes on after the stream. */
+    forget();
+    say(fd, APPEND("b", "1", "4"));
+    T_OK(hear(fd, "{\"id\":4}", 1));
+    close(fd);
+    stop(&r);
+}
+
+TEST(a_client_that_waits_is_told_to_go_on)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, "POST /v1/streams/c HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+            "Expect: 100-continue\r\n\r\n");
+    T_OK(hear(fd, "HTTP/1.1 100 Continue\r\n\r\n", 1));
+    say(fd, "1");
+    T_OK(hear(fd, "{\"id\":1}", 1));
+    forget();
+    say(fd, "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+            "Expect: 100-continue\r\n\r\n");
+    hear_end(fd);
+    T_OK(strstr(reply, "HTTP/1.1 404 Not Found\r\n") == reply);
+    T_OK(strstr(reply, "Connection: close\r\n"));
+    close(fd);
+    stop(&r);
+}
+
+TEST(what_is_wrong_is_said_in_the_one_shape)
+{
+    static const struct {
+        const char *request;
+        const char *status;
+        const char *code;
+    } cases[] = {
+        {"GET /x HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "404 Not Found", "not_found"},
+        {"PUT /healthz HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "405 Method Not Allowed",
+         "method_not_allowed"},
+        {"GET /v1/streams/%zz HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "400 Bad Request",
+         "invalid_request"},
+        {"GET /v1/streams/e HTTP/1.1\r\nHost: h\r\nLast-Event-ID: 5\r\nX-Request-Id: me-1\r\n\r\n",
+         "400 Bad Request", "invalid_field"},
+    };
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char want[128];
+        forget();
+        say(fd, cases[i].request);
+        T_OK(hear(fd, "}}", 1));
+        snprintf(want, sizeof want, "HTTP/1.1 %s\r\n", cases[i].status);
+        T_OK(strstr(reply, want) == reply);
+        snprintf(want, sizeof want, "{\"error\":{\"code\":\"%s\",\"message\":\"", cases[i].code);
+        T_OK(strstr(reply, want) != NULL);
+        T_OK(strstr(reply, "X-Request-Id: me-1\r\n") != NULL);
+        T_OK(strstr(reply, "\"request_id\":\"me-1\",\"docs_url\":\"/docs/errors#") != NULL);
+    }
+    close(fd);
+    stop(&r);
+}
+
+TEST(bytes_that_are_no_request_are_answered_and_end_the_connection)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, APPEND("q", "1", "1") "GET /a b HTTP/1.1\r\n\r\n" APPEND("q", "1", "1"));
+    hear_end(fd);
+    /* What came before is answered, what came after is not taken. */
+    T_OK(strstr(reply, "{\"id\":1}") != NULL);
+    T_OK(strstr(reply, "HTTP/1.1 400 Bad Request\r\n") != NULL);
+    T_OK(strstr(reply, "{\"id\":2}") == NULL);
+    close(fd);
+    stop(&r);
+}
+
+TEST(head_and_options_are_answered)
+{
+    struct running r;
+    set_up(&r);
+    r.options.cors_origin = "https://app.example";
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, "HEAD /healthz HTTP/1.1\r\nHost: h\r\n\r\nOPTIONS /v1/keys HTTP/1.1\r\nHost: h\r\n"
+            "Origin: https://app.example\r\nAccess-Control-Request-Method: POST\r\n\r\n"
+            "OPTIONS * HTTP/1.1\r\nHost: h\r\nOrigin: https://evil.example\r\n\r\n");
+    T_OK(hear(fd, "\r\n\r\n", 3));
+    T_OK(strstr(reply, "HTTP/1.1 200 OK\r\n") == reply);
+    const char *options = strstr(reply, "HTTP/1.1 204 No Content\r\n");
+    T_OK(options && strstr(options, "Allow: GET, HEAD, POST, OPTIONS\r\n"));
+    T_OK(options && strstr(options, "Access-Control-Allow-Origin: https://app.example\r\n"));
+    T_OK(options && strstr(options, "Access-Control-Allow-Methods: GET, HEAD, POST, OPTIONS\r\n"));
+    T_OK(strstr(reply, "evil") == NULL);
+    close(fd);
+    stop(&r);
+}
+
+/* ---- streams ---- */
+
+/* Appends n events of about `size` bytes by one connection. */
+static void append_many(const struct running *r, int n, size_t size)
+{
+    char *body = malloc(size + 3);
+    char head[256];
+    int fd = dial(r);
+    memset(body, 'x', size + 2);
+    body[0] = body[size + 1] = '"';
+    body[size + 2] = 0;
+    snprintf(head, sizeof head,
+             "POST /v1/streams/big HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", size + 2);
+    for (int i = 0; i < n; i++) {
+        char want[32];
+        say(fd, head);
+        say(fd, body);
+        forget();
+        snprintf(want, sizeof want, "{\"id\":%d}", i + 1);
+        T_OK(hear(fd, want, 1));
+    }
+    free(body);
+    close(fd);
+}
+
+/* Takes the chunks of an answer apart; returns the bytes of the body, in place. */
+static size_t unchunk(char *bytes)
+{
+    char *from = strstr(bytes, "\r\n\r\n");
+    char *to = bytes;
+    if (!from) return 0;
+    from += 4;
+    for (;;) {
+        size_t len = strtoul(from, &from, 16);
+        if (len == 0 || strncmp(from, "\r\n", 2) != 0) break;
+        memmove(to, from + 2, len);
+        to += len;
+        from += 2 + len;
+        if (strncmp(from, "\r\n", 2) != 0) break;
+        from += 2;
+    }
+    *to = 0;
+    return (size_t)(to - bytes);
+}
+
+TEST(a_reader_that_stops_reading_loses_nothing)
+{
+    enum { N = 40, SIZE = 60000 };
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int small = 32768;
+    int fd = dial(&r);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    append_many(&r, N, SIZE);
+    forget();
+    T_OK(hear(fd, "id: 40\n", 1));
+    say(fd, "DELETE /v1/streams/none HTTP/1.1\r\nHost: h\r\n\r\n"); /* waits behind the stream */
+    while (memcmp(reply + reply_len - 4, "\n\n\r\n", 4) != 0 && hear_some(fd)) {
+    }
+    size_t len = unchunk(reply);
+    const char *at = reply;
+    for (int i = 1; i <= N; i++) {
+        char want[32];
+        int want_len = snprintf(want, sizeof want, "id: %d\ndata: \"", i);
+        T_OK(strncmp(at, want, (size_t)want_len) == 0);
+        at += (size_t)want_len + SIZE + 3;
+    }
+    T_EQ(len, (size_t)(at - reply));
+    close(fd);
+    stop(&r);
+}
+
+TEST(a_stream_that_is_dropped_ends)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    int other = dial(&r);
+    forget();
+    say(other, APPEND("d", "1", "1"));
+    T_OK(hear(other, "{\"id\":1}", 1));
+    forget();
+    say(fd, "GET /v1/streams/d HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "data: 1\n\n", 1));
+    say(other, "DELETE /v1/streams/d HTTP/1.1\r\nHost: h\r\n\r\n");
+    hear_end(fd);
+    T_OK(reply_len > 7 && memcmp(reply + reply_len - 7, "\r\n0\r\n\r\n", 7) == 0);
+    close(fd);
+    close(other);
+    stop(&r);
+}
+
+TEST(an_old_client_gets_a_stream_that_ends_with_its_connection)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, APPEND("o", "1", "1"));
+    T_OK(hear(fd, "{\"id\":1}", 1));
+    forget();
+    say(fd, "GET /v1/streams/o?live=0 HTTP/1.0\r\n\r\n");
+    hear_end(fd);
+    T_OK(strstr(reply, "Transfer-Encoding") == NULL);
+    T_OK(reply_len > 20 && strcmp(strstr(reply, "\r\n\r\n"), "\r\n\r\nid: 1\ndata: 1\n\n") == 0);
+    close(fd);
+    stop(&r);
+}
+
+/* ---- limits ---- */
+
+TEST(a_head_that_does_not_come_is_timed_out)
+{
+    struct running r;
+    set_up(&r);
+    r.options.limits.head_timeout_ms = 100;
+    r.options.limits.idle_timeout_ms = 100;
+    r.options.limits.body_timeout_ms = 100;
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, "GET /healthz HT");
+    hear_end(fd);
+    T_OK(strstr(reply, "HTTP/1.1 408 Request Timeout\r\n") == reply);
+    close(fd);
+    fd = dial(&r);
+    forget();
+    say(fd, "POST /v1/streams/t HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n1");
+    hear_end(fd);
+    T_OK(strstr(reply, "HTTP/1.1 408 Request Timeout\r\n") == reply);
+    close(fd);
+    fd = dial(&r);
+    forget();
+    hear_end(fd); /* idle: closed without a word */
+    T_EQ(reply_len, 0);
+    close(fd);
+    struct counters_sum sum;
+    server_counters(r.server, &sum);
+    T_EQ(sum.closed[CLOSE_HEAD_TIMEOUT], 1);
+    T_EQ(sum.closed[CLOSE_BODY_TIMEOUT], 1);
+    T_EQ(sum.closed[CLOSE_IDLE], 1);
+    stop(&r);
+}
+
+TEST(a_reader_that_never_reads_is_cut_in_time)
+{
+    struct running r;
+    set_up(&r);
+    r.options.limits.stall_timeout_ms = 300;
+    start(&r);
+    int small = 4096;
+    int fd = dial(&r);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
+    append_many(&r, 12, 900000);
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    struct counters_sum sum;
+    int tries = 0;
+    do {
+        usleep(10000);
+        server_counters(r.server, &sum);
+    } while (sum.closed[CLOSE_STALL_TIMEOUT] == 0 && ++tries < WAIT_S * 100);
+    T_EQ(sum.closed[CLOSE_STALL_TIMEOUT], 1);
+    T_EQ(sum.values[COUNT_STALLED], 0);
+    close(fd);
+    stop(&r);
+}
+
+TEST(connections_beyond_the_ceiling_are_refused)
+{
+    struct running r;
+    set_up(&r);
+    r.options.limits.max_connections = 2;
+    start(&r);
+    int a = dial(&r);
+    int b = dial(&r);
+    forget();
+    say(a, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(a, "HTTP/1.1 200 OK\r\n", 1));
+    forget();
+    say(b, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(b, "HTTP/1.1 200 OK\r\n", 1));
+    int c = dial(&r);
+    forget();
+    hear_end(c);
+    T_OK(strstr(reply, "HTTP/1.1 503 ") == reply);
+    T_OK(strstr(reply, "too_many_connections") != NULL);
+    close(a);
+    close(b);
+    close(c);
+    stop(&r);
+}
+
+/* ---- keys and the control socket ---- */
+
+static int dial_control(const struct running *r)
+{
+    struct sockaddr_un a = {.sun_family = AF_UNIX};
+    struct timeval limit = {.tv_sec = WAIT_S};
+    snprintf(a.sun_path, sizeof a.sun_path, "%.80s/control.sock", r->folder);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    T_EQ(connect(fd, (struct sockaddr *)&a, sizeof a), 0);
+    return fd;
+}
+
+TEST(without_a_key_nothing_is_allowed_but_by_the_control_socket)
+{
+    struct running r;
+    set_up(&r);
+    r.options.is_open = false;
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, APPEND("k", "1", "1"));
+    T_OK(hear(fd, "missing_authorization", 2));
+    T_OK(strstr(reply, "WWW-Authenticate: Bearer") != NULL);
+    forget();
+    say(fd, "GET /v1/streams/k HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer weir_wrong\r\n\r\n");
+    T_OK(hear(fd, "invalid_token", 2));
+    forget();
+    say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "HTTP/1.1 200 OK\r\n", 1));
+    int control = dial_control(&r);
+    forget();
+    say(control, APPEND("k", "1", "1"));
+    T_OK(hear(control, "{\"id\":1}", 1));
+    close(control);
+    close(fd);
+    stop(&r);
+}
+
+/* ---- going down ---- */
+
+TEST(a_server_that_stops_ends_streams_between_events)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    int idle = dial(&r);
+    forget();
+    say(fd, APPEND("s", "1", "1"));
+    T_OK(hear(fd, "{\"id\":1}", 1));
+    forget();
+    say(fd, "GET /v1/streams/s HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "data: 1\n\n", 1));
+    stop(&r);
+    T_EQ(r.ended, WEIR_OK);
+    hear_end(fd);
+    T_OK(reply_len > 7 && memcmp(reply + reply_len - 7, "\r\n0\r\n\r\n", 7) == 0);
+    forget();
+    hear_end(idle);
+    T_EQ(reply_len, 0);
+    close(idle);
+    close(fd);
+}
+
+TEST(a_server_that_may_not_wait_cuts_what_is_left)
+{
+    struct running r;
+    set_up(&r);
+    r.options.grace_ms = 100;
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, "POST /v1/streams/s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1");
+    int other = dial(&r);
+    say(other, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(other, "200 OK", 1));
+    struct counters_sum sum;
+    do {
+        server_counters(r.server, &sum);
+    } while (sum.values[COUNT_REQUESTS] < 2);
+    stop(&r);
+    T_EQ(r.ended, WEIR_SHUTDOWN);
+    close(fd);
+    close(other);
+}
+
+TEST(what_was_acknowledged_is_there_after_a_restart)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    int fd = dial(&r);
+    forget();
+    say(fd, APPEND("z", "1", "1") APPEND("z", "1", "2"));
+    T_OK(hear(fd, "{\"id\":2}", 1));
+    close(fd);
+    stop(&r);
+    start(&r);
+    fd = dial(&r);
+    forget();
+    say(fd, "GET /v1/streams/z?live=0 HTTP/1.1\r\nHost: h\r\nLast-Event-ID: 1\r\n\r\n");
+    T_OK(hear(fd, "id: 2\ndata: 2\n\n\r\n0\r\n\r\n", 1));
+    close(fd);
+    stop(&r);
+}
+
+/* ---- starting ---- */
+
+TEST(a_server_that_cannot_be_says_why)
+{
+    struct running r;
+    struct server_error error;
+    struct server *s;
+    set_up(&r);
+    r.options.listen[0] = "0.0.0.0:0";
+    T_EQ(server_new(&s, &r.options, &error), WEIR_INVALID);
+    T_OK(strstr(error.text, "loopback") != NULL);
+    r.options.listen[0] = "nonsense";
+    T_EQ(server_new(&s, &r.options, &error), WEIR_INVALID);
+    r.options.listen[0] = "127.0.0.1:0";
+    r.options.tls_cert = "/nowhere";
+    T_EQ(server_new(&s, &r.options, &error), WEIR_INVALID);
+    r.options.tls_cert = NULL;
+    r.options.folder = "/proc/nowhere";
+    T_OK(server_new(&s, &r.options, &error) != WEIR_OK);
+    T_OK(error.text[0] != 0);
+}
