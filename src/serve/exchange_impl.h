@@ -14,6 +14,7 @@
 #pragma once
 
 #include <assert.h>
+#include <stdalign.h>
 
 #include "io/loop.h"
 #include "serve/exchange.h"
@@ -89,7 +90,7 @@ struct exchange {
     int status; /* of the answer */
     unsigned char id_len;
     char id[REQUEST_ID_BYTES];
-    char memory[];
+    alignas(8) char memory[];
 };
 
 static_assert(sizeof(struct exchange) <= EXCHANGE_BYTES - 384, "an append's answer has room");
