@@ -21,7 +21,8 @@ struct map_entry {
     size_t key_len;
     union {
         char bytes[MAP_INLINE_KEY]; /* when key_len <= MAP_INLINE_KEY */
-        char *ptr;
+        char *ptr;                  /* the map's own */
+        const char *borrowed;       /* when the map is borrowing */
     } key;
 };
 
@@ -30,9 +31,9 @@ static struct weir_slice key_of(const struct map_entry *e)
     return slice_of(e->key_len <= MAP_INLINE_KEY ? e->key.bytes : e->key.ptr, e->key_len);
 }
 
-static void free_key(struct map_entry *e)
+static void free_key(const struct map *m, struct map_entry *e)
 {
-    if (e->key_len > MAP_INLINE_KEY) mem_free(e->key.ptr);
+    if (e->key_len > MAP_INLINE_KEY && !m->is_borrowing) mem_free(e->key.ptr);
 }
 
 void map_init(struct map *m, size_t max_entries)
@@ -40,12 +41,19 @@ void map_init(struct map *m, size_t max_entries)
     *m = (struct map){.max = max_entries, .hash_key = hash_key_random()};
 }
 
+void map_init_borrowing(struct map *m, size_t max_entries)
+{
+    map_init(m, max_entries);
+    m->is_borrowing = true;
+}
+
 void map_fini(struct map *m)
 {
     for (size_t i = 0; i < m->cap; i++)
-        if (m->entries[i].value) free_key(&m->entries[i]);
+        if (m->entries[i].value) free_key(m, &m->entries[i]);
     mem_free(m->entries);
-    *m = (struct map){.max = m->max, .hash_key = m->hash_key};
+    m->entries = NULL;
+    m->cap = m->len = 0;
 }
 
 /* The place of the key, or the empty place where it belongs. The table is never full. */
@@ -88,10 +96,14 @@ static enum weir_status reserve_one(struct map *m)
     return WEIR_OK;
 }
 
-static enum weir_status copy_key(struct map_entry *e, struct weir_slice key)
+static enum weir_status set_key(const struct map *m, struct map_entry *e, struct weir_slice key)
 {
     char *bytes = e->key.bytes;
     e->key_len = key.len;
+    if (key.len > MAP_INLINE_KEY && m->is_borrowing) {
+        e->key.borrowed = key.ptr;
+        return WEIR_OK;
+    }
     if (key.len > MAP_INLINE_KEY) bytes = e->key.ptr = mem_alloc(key.len);
     if (!bytes) return WEIR_NOMEM;
     if (key.len > 0) memcpy(bytes, key.ptr, key.len);
@@ -110,7 +122,7 @@ enum weir_status map_put(struct map *m, struct weir_slice key, void *value)
     if (m->len >= m->max) return WEIR_LIMIT;
     enum weir_status st = reserve_one(m);
     if (st != WEIR_OK) return st;
-    st = copy_key(&entry, key);
+    st = set_key(m, &entry, key);
     if (st != WEIR_OK) return st;
     place(m, &entry);
     m->len++;
@@ -137,7 +149,7 @@ void *map_take(struct map *m, struct weir_slice key)
     struct map_entry *e = find(m, key, hash_bytes(m->hash_key, key));
     void *value = e->value;
     if (!value) return NULL;
-    free_key(e);
+    free_key(m, e);
     close_hole(m, (size_t)(e - m->entries));
     m->len--;
     return value;

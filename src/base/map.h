@@ -9,8 +9,8 @@
  * 3. map_fini() frees the map's own memory.
  *
  * Keys are copied into the map; those of up to MAP_INLINE_KEY bytes (numbers,
- * ULIDs) cost no allocation. Values belong to the caller and are never NULL:
- * before map_fini(), walk the map to free them. One thread at a time.
+ * ULIDs) cost no allocation, nor do any where keys are borrowed. Values belong to the caller and
+ * are never NULL: before map_fini(), walk the map to free them. One thread at a time.
  */
 #pragma once
 
@@ -28,9 +28,13 @@ struct map {
     size_t len; /* entries in use */
     size_t max; /* ceiling on len */
     struct hash_key hash_key;
+    bool is_borrowing; /* keys that are not inline belong to the caller */
 };
 
 void map_init(struct map *m, size_t max_entries);
+
+/* A map that copies no long key: each must stay as it is until it is taken out. */
+void map_init_borrowing(struct map *m, size_t max_entries);
 void map_fini(struct map *m);
 
 /* NULL when there is no such key. */

@@ -28,7 +28,7 @@ struct fan *fan_new(struct hub *h, const struct fan_options *options)
     f->all_max = options->all_tail_bytes ? options->all_tail_bytes : DEFAULT_ALL_TAIL_BYTES;
     f->tail_max = options->tail_bytes ? options->tail_bytes : DEFAULT_TAIL_BYTES;
     if (f->tail_max > f->all_max) f->tail_max = f->all_max;
-    map_init(&f->tails, FAN_MAX_TAILS);
+    map_init_borrowing(&f->tails, FAN_MAX_TAILS);
     list_init(&f->due);
     list_init(&f->watched);
     list_init(&f->cached);
@@ -62,9 +62,9 @@ static void take_batch(struct fan *f, const struct batch *b)
 
 static void forget_all(struct fan *f)
 {
-    f->stats.n_missed++;
     struct map_walk walk = map_walk_begin(&f->tails);
     while (map_walk_next(&f->tails, &walk)) tail_forget(walk.value);
+    if (f->tails.len == 0) atomic_store(&f->inbox->has_tails, false);
 }
 
 /* The oldest first: the list has the newest first. */
@@ -83,6 +83,7 @@ static struct fetch *turned(struct fetch *f)
 static void take(struct fan *f, bool is_run)
 {
     inbox_take(f->inbox, &f->mail, is_run);
+    f->stats.n_missed = f->mail.n_missed;
     if (f->mail.has_missed) forget_all(f);
     for (size_t i = 0; i < f->mail.n_batches; i++) {
         take_batch(f, f->mail.batches[i]);

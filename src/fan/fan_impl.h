@@ -22,9 +22,10 @@ enum {
     FAN_MAGIC = 0x0fa9,
     TAIL_MAGIC = 0x7a11,
     SUB_MAGIC = 0x50b5,
-    MERGE_BYTES = 64 << 10,   /* small chunks are merged to chunks of up to this */
-    WINDOW_CHUNKS = 512,      /* so many in a window, and they are merged unasked */
-    SHARED_FETCH_EVENTS = 256 /* so far behind its beginning one may join a fetch */
+    MERGE_BYTES = 64 << 10,    /* small chunks are merged to chunks of up to this */
+    WINDOW_CHUNKS = 512,       /* so many in a window, and they are merged unasked */
+    SHARED_FETCH_EVENTS = 256, /* so far behind its beginning one may join a fetch */
+    IDLE_INBOX_BYTES = 1 << 20 /* news that wait for a fan without subscribers */
 };
 
 /* ---- hub.c ---- */
@@ -54,6 +55,7 @@ struct inbox {
     size_t bytes;
     struct fetch *done; /* newest first */
     size_t n_flying;    /* reads that will still come back */
+    uint64_t n_missed;  /* how often news were lost to subscribers */
     bool is_watched;    /* the fan has subscribers */
     bool is_woken;      /* wake() was called and fan_run() not yet */
     bool has_missed;    /* news were lost, and there is no use in more before it knows */
@@ -72,6 +74,7 @@ struct mail {
     size_t n_batches;
     size_t cap;
     struct fetch *done;
+    uint64_t n_missed;
     bool has_missed;
 };
 
@@ -265,7 +268,7 @@ struct fan {
     struct mail mail;
     size_t tail_max;
     size_t all_max;
-    struct map tails;    /* name -> struct tail */
+    struct map tails;    /* name, which is in the tail -> struct tail */
     struct list due;     /* subscribers to be called */
     struct list watched; /* tails with a window, the least recently used first */
     struct list cached;  /* the same of those that nobody watches */

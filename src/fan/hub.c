@@ -4,8 +4,9 @@
  *
  * News are copied once for all fans and put into the inbox of each that has a tail at all;
  * chunks are only referenced. A fan that has tails but no subscribers is not woken: its news
- * wait until somebody comes. When more than FAN_INBOX_BYTES wait, or memory runs out, the
- * news are thrown away and the fan is told so; it asks the store then.
+ * wait until somebody comes. When more than FAN_INBOX_BYTES wait (IDLE_INBOX_BYTES without
+ * subscribers), or memory runs out, the news are thrown away and the fan gets no more until
+ * it has taken note; it asks the store then.
  *
  * A fan says that it has tails before it reads the log's state, and the store makes a commit
  * readable before it gives the news. So whoever finds `has_tails` false may leave the fan out:
@@ -62,17 +63,17 @@ static void wake(struct inbox *in)
     in->wake(in->user);
 }
 
-static void miss(struct inbox *in)
+static void empty(struct inbox *in)
 {
     for (size_t i = 0; i < in->n_batches; i++) batch_unref(in->batches[i]);
     in->n_batches = 0;
     in->bytes = 0;
-    in->has_missed = true;
 }
 
 static bool has_room(struct inbox *in, const struct batch *b)
 {
-    if (b->bytes > FAN_INBOX_BYTES - in->bytes) return false;
+    size_t max = in->is_watched ? FAN_INBOX_BYTES : IDLE_INBOX_BYTES;
+    if (in->bytes + b->bytes > max) return false;
     if (in->n_batches < in->cap) return true;
     size_t cap = in->cap == 0 ? FIRST_CAP : in->cap * 2;
     struct batch **grown = mem_realloc(in->batches, cap * sizeof(struct batch *));
@@ -91,7 +92,10 @@ static void put(struct inbox *in, struct batch *b)
         in->batches[in->n_batches++] = b;
         in->bytes += b->bytes;
     } else {
-        miss(in);
+        empty(in);
+        in->n_missed += in->is_watched && !in->has_missed;
+        in->has_missed = true;
+        atomic_store(&in->has_tails, false);
     }
     if (in->is_watched) wake(in);
     pthread_mutex_unlock(&in->lock);
@@ -118,7 +122,7 @@ void inbox_close(struct inbox *in)
 {
     pthread_mutex_lock(&in->lock);
     in->is_closed = true;
-    miss(in);
+    empty(in);
     struct fetch *done = in->done;
     in->done = NULL;
     bool is_last = in->n_flying == 0;
@@ -135,7 +139,11 @@ void inbox_take(struct inbox *in, struct mail *mail, bool is_run)
 {
     struct mail taken;
     pthread_mutex_lock(&in->lock);
-    taken = (struct mail){in->batches, in->n_batches, in->cap, in->done, in->has_missed};
+    taken = (struct mail){.batches = in->batches, .n_batches = in->n_batches, .cap = in->cap};
+    taken.done = in->done;
+    taken.n_missed = in->n_missed;
+    taken.has_missed = in->has_missed;
+    if (in->has_missed) atomic_store(&in->has_tails, true); /* until it has none */
     in->batches = mail->batches;
     in->cap = mail->cap;
     in->n_batches = 0;

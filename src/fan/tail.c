@@ -105,7 +105,9 @@ enum weir_status tail_get(struct fan *f, struct weir_slice log, struct tail **ou
     if (*out) return WEIR_OK;
     struct tail *t = mem_zalloc(sizeof *t + log.len);
     if (!t) return WEIR_NOMEM;
-    enum weir_status st = map_put(&f->tails, log, t);
+    t->name_len = (unsigned char)log.len;
+    memcpy(t->name, log.ptr, log.len);
+    enum weir_status st = map_put(&f->tails, tail_name(t), t);
     if (st != WEIR_OK) {
         mem_free(t);
         return st;
@@ -113,8 +115,6 @@ enum weir_status tail_get(struct fan *f, struct weir_slice log, struct tail **ou
     t->magic = TAIL_MAGIC;
     t->fan = f;
     list_init(&t->waiting);
-    t->name_len = (unsigned char)log.len;
-    memcpy(t->name, log.ptr, log.len);
     atomic_store(&f->inbox->has_tails, true);
     *out = t;
     return WEIR_OK;

@@ -193,3 +193,25 @@ TEST(failed_allocation_changes_nothing)
         T_EQ(st, WEIR_NOMEM);
     }
 }
+
+TEST(borrowed_keys_are_not_copied)
+{
+    struct map m;
+    char key[100];
+    int value = 7;
+    memset(key, 'k', sizeof key);
+    map_init_borrowing(&m, 100);
+    for (size_t len = 0; len < sizeof key; len++)
+        T_EQ(map_put(&m, slice_of(key, len), &value), WEIR_OK);
+    struct map_walk walk = map_walk_begin(&m);
+    while (map_walk_next(&m, &walk))
+        if (walk.key.len > MAP_INLINE_KEY) T_OK(walk.key.ptr == key);
+    for (size_t len = 0; len < 50; len++) T_OK(map_take(&m, slice_of(key, len)) == &value);
+    T_OK(!map_get(&m, slice_of(key, 20)));
+    T_OK(map_get(&m, slice_of(key, 70)) == &value);
+    map_fini(&m);
+    T_EQ(map_put(&m, slice_of(key, 30), &value), WEIR_OK); /* still borrowing */
+    walk = map_walk_begin(&m);
+    T_OK(map_walk_next(&m, &walk) && walk.key.ptr == key);
+    map_fini(&m);
+}

@@ -63,6 +63,33 @@ TEST(fan_that_sleeps_too_long_asks_the_store_instead)
     bench_fini(&b);
 }
 
+TEST(fan_without_subscribers_keeps_few_news)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    fake_append(&b.store, 0, 10);
+    watcher_open(&b, &w, 0, 1);
+    sub_close(&w.sub);
+    for (int i = 0; i < 30; i++) {
+        fake_append(&b.store, 1, 500);
+        fake_publish_all(&b.store);
+        T_OK(b.fan->inbox->bytes <= IDLE_INBOX_BYTES);
+    }
+    T_EQ(b.fan->inbox->bytes, 0); /* too many, and it gets no more */
+    T_EQ(b.n_wakes, 0);
+    fake_append(&b.store, 0, 10);
+    fake_publish_all(&b.store);
+    watcher_open(&b, &w, 0, 11);
+    T_EQ(w.n_seen, 20);
+    fake_append(&b.store, 0, 10);
+    bench_settle(&b);
+    T_EQ(w.n_seen, 30);
+    T_EQ(bench_stats(&b).n_missed, 0); /* nobody missed anything */
+    sub_close(&w.sub);
+    bench_fini(&b);
+}
+
 TEST(news_without_memory_are_made_up_for)
 {
     for (unsigned percent = 0; percent <= 100; percent += 100) {
