@@ -100,8 +100,8 @@ static bool ends_with(struct weir_slice text, const char *lower_end)
 }
 
 /*
- * application/json, anything+json, or no word about it. What curl's -d says is let pass, too,
- * for people type that; but not from a browser, where a page of anybody's may send such forms.
+ * application/json, anything+json, or no word about it. And a form, which is what curl -d says
+ * it sends, unless a page sent it: a browser asks no server before it sends one elsewhere.
  */
 static bool is_json_type(struct exchange *ex)
 {

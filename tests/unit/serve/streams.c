@@ -207,6 +207,21 @@ TEST(only_json_is_taken)
     close_store();
 }
 
+TEST(forms_are_taken_from_programs_but_not_from_pages)
+{
+    open_store();
+    struct exchange ex = request("demo", "1");
+    add_field(&ex, "content-type", "application/x-www-form-urlencoded");
+    run(&ex, streams_append);
+    T_EQ(ex.status, 201);
+    ex = request("demo", "1");
+    add_field(&ex, "content-type", "application/x-www-form-urlencoded");
+    add_field(&ex, "origin", "http://evil.example");
+    run(&ex, streams_append);
+    T_EQ(ex.status, 415);
+    close_store();
+}
+
 TEST(names_have_a_form)
 {
     static const struct {
