@@ -85,13 +85,22 @@ static void remember_dropped(struct store *s, uint64_t log_id)
     s->dropped[s->n_dropped++] = log_id;
 }
 
-void index_drop(struct store *s, struct log *log)
+void index_forget_chunks(struct store *s, struct log *log, size_t n)
 {
-    remember_dropped(s, log->id);
-    for (struct chunk *c; (c = ring_pop(&log->pending));) {
+    while (n-- > 0 && log->pending.len > 0) {
+        struct chunk *c = ring_pop(&log->pending);
         s->pending_bytes -= c->len + PENDING_OVERHEAD;
         chunk_unref(c);
     }
+    if (log->pending.len == 0) ring_fini(&log->pending);
+}
+
+void index_drop(struct store *s, struct log *log)
+{
+    remember_dropped(s, log->id);
+    /* A settling under way has promised the log as it was, and the drop comes with the next:
+     * a database that has the promise but neither the events nor the drop would have a gap. */
+    if (log->place != LOG_SETTLING) index_forget_chunks(s, log, SIZE_MAX);
     log->is_visible = false;
     log->is_dropped = true;
     index_set_dirty(s, log);

@@ -43,7 +43,9 @@ static void take_dirty(struct store *s, struct settling *t)
     list_init(&t->logs);
     list_init(&t->docs);
     for (struct list_node *n; (n = list_pop_front(&s->dirty));) {
-        CONTAINER_OF(n, struct log, node)->place = LOG_SETTLING;
+        struct log *log = CONTAINER_OF(n, struct log, node);
+        log->place = LOG_SETTLING;
+        log->is_kept = log->is_visible;
         list_push_back(&t->logs, n);
     }
     for (struct list_node *n; (n = list_pop_front(&s->dirty_docs));) {
@@ -110,11 +112,10 @@ static WEIR_MUST_CHECK enum weir_status write_log(struct store *s, struct settli
 {
     struct db_log row;
     pthread_mutex_lock(&s->index_lock);
-    bool is_there = log->is_visible;
     size_t n = take_chunks(t, log, &row);
     pthread_mutex_unlock(&s->index_lock);
-    enum weir_status st = is_there ? db_put_log(s->db, &row) : WEIR_OK;
-    if (st == WEIR_OK && is_there) st = write_chunks(s, t, row.id, n);
+    enum weir_status st = log->is_kept ? db_put_log(s->db, &row) : WEIR_OK;
+    if (st == WEIR_OK && log->is_kept) st = write_chunks(s, t, row.id, n);
     for (size_t i = 0; i < n; i++) chunk_unref(t->chunks[i]);
     return st;
 }
@@ -143,20 +144,10 @@ static WEIR_MUST_CHECK enum weir_status write_all(struct store *s, struct settli
 
 /* ---- giving back, under the lock ---- */
 
-static void forget_chunks(struct store *s, struct log *log)
-{
-    /* A log that was dropped meanwhile has none left. */
-    for (size_t i = 0; i < log->n_settling && log->pending.len > 0; i++) {
-        struct chunk *c = ring_pop(&log->pending);
-        s->pending_bytes -= c->len + PENDING_OVERHEAD;
-        chunk_unref(c);
-    }
-    if (log->pending.len == 0) ring_fini(&log->pending);
-}
-
 static void give_log_back(struct store *s, struct log *log, bool is_settled)
 {
-    if (is_settled) forget_chunks(s, log);
+    if (is_settled) index_forget_chunks(s, log, log->n_settling);
+    if (log->is_dropped) index_forget_chunks(s, log, SIZE_MAX);
     bool is_dirty = !is_settled || log->dirty_again || log->pending.len > 0;
     log->dirty_again = false;
     log->place = LOG_LOOSE;

@@ -53,6 +53,7 @@ struct log {
     int64_t expires_ms;
     struct ring pending; /* chunks that the database does not have, oldest first */
     size_t n_settling;   /* how many of them the settler is at */
+    bool is_kept;        /* it was there when the settler took it */
     unsigned char place; /* enum log_place */
     bool is_visible;     /* it exists */
     bool is_sealed;
@@ -176,6 +177,8 @@ WEIR_MUST_CHECK enum weir_status index_load_log(struct store *s, struct weir_sli
 /* Adds events to what is visible; takes over the reference. */
 void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk);
 void index_set_dirty(struct store *s, struct log *log);
+/* Lets go of the oldest n chunks, or as many as there are. */
+void index_forget_chunks(struct store *s, struct log *log, size_t n);
 /* The log is gone for readers; the settler will tell the database. */
 void index_drop(struct store *s, struct log *log);
 
