@@ -28,7 +28,8 @@ TEST(http_codes_fit_their_kind)
         int http = weir_status_http((enum weir_status)i);
         T_OK(http >= 400 && http < 600);
         /* What the client must change first is its own fault, and trying again is vain. */
-        if (weir_status_is_retryable((enum weir_status)i)) T_OK(http >= 500);
+        bool may_come_again = http >= 500 || http == 408 || http == 429;
+        if (weir_status_is_retryable((enum weir_status)i)) T_OK(may_come_again);
     }
 }
 
