@@ -2,9 +2,9 @@
 /*
  * weir store: checks and backs up a store, while the server runs or not.
  *
- * A server may write nowhere but in its folder (it may be another user, and confined). So it
- * makes the backup there, and this command, which has its caller's rights, moves it where it
- * is wanted.
+ * A server may write nowhere but in its folder (it may be another user, and confined). So the
+ * backup is made there, and this command, which has its caller's rights, moves it where it is
+ * wanted.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -247,9 +247,11 @@ static bool copy_file(const struct backup *b)
     return is_copied;
 }
 
+/* What was made by the server's user becomes the caller's, as a copy would be. */
 static bool move_file(const struct backup *b)
 {
-    if (renameat2(AT_FDCWD, b->made, AT_FDCWD, b->file, RENAME_NOREPLACE) == 0) return true;
+    if (renameat2(AT_FDCWD, b->made, AT_FDCWD, b->file, RENAME_NOREPLACE) == 0)
+        return geteuid() != 0 || chown(b->file, getuid(), getgid()) == 0;
     bool is_moved = errno != EEXIST && copy_file(b);
     int error = errno;
     unlink(b->made);
@@ -275,12 +277,20 @@ static int backup_offline(struct store *store, void *user)
 {
     struct backup *b = user;
     struct store_error error = {{0}};
-    enum weir_status st = store_backup(store, b->file, &error);
+    enum weir_status st = store_backup(store, b->made, &error);
+    bool is_moved = st == WEIR_OK && data_folder_leave_owner() && move_file(b);
+    int move_error = errno;
     progress_stop(&b->progress);
-    if (st == WEIR_OK) return EXIT_DONE;
-    fprintf(stderr, "weir: cannot back up into %s: %s\n", b->file,
-            error.text[0] != 0 ? error.text : weir_status_text(st));
-    return EXIT_FAILED;
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: cannot back up: %s\n",
+                error.text[0] != 0 ? error.text : weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    /* The store is closed as its owner, for that may make files. */
+    bool is_back = data_folder_become_owner();
+    errno = move_error;
+    if (!is_moved) return cannot_write(b);
+    return is_back ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int backup(const char *folder, const char *file)

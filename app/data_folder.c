@@ -121,20 +121,35 @@ bool data_folder_is_there(const char *folder)
 
 /* ---- opening ---- */
 
+/* Whose place root has taken; root itself: nobody's. */
+static uid_t owner_uid;
+static gid_t owner_gid;
+
+bool data_folder_become_owner(void)
+{
+    return owner_uid == 0 || (setegid(owner_gid) == 0 && seteuid(owner_uid) == 0);
+}
+
+bool data_folder_leave_owner(void)
+{
+    return owner_uid == 0 || (seteuid(0) == 0 && setegid(getgid()) == 0);
+}
+
 /* Complains and returns false when root cannot become the folder's owner. */
-static bool become_owner(const char *folder)
+static bool become_owner_of(const char *folder)
 {
     struct stat found;
-    if (geteuid() != 0 || stat(folder, &found) != 0 || found.st_uid == 0) return true;
-    if (setegid(found.st_gid) == 0 && seteuid(found.st_uid) == 0) return true;
-    return complain("cannot become the owner of", folder);
+    if (geteuid() != 0 || stat(folder, &found) != 0) return true;
+    owner_uid = found.st_uid;
+    owner_gid = found.st_gid;
+    return data_folder_become_owner() || complain("cannot become the owner of", folder);
 }
 
 enum weir_status data_folder_open(const char *folder, struct store **store)
 {
     struct store_error error = {{0}};
     const struct store_options options = {.durability = STORE_DURABLE_FULL};
-    if (!become_owner(folder)) return WEIR_IO;
+    if (!become_owner_of(folder)) return WEIR_IO;
     enum weir_status st = store_open(store, folder, &options, &error);
     if (st != WEIR_OK && st != WEIR_LOCKED)
         fprintf(stderr, "weir: cannot open the store in %s: %s\n", folder,

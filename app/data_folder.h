@@ -32,6 +32,10 @@ bool data_folder_is_there(const char *folder);
  */
 WEIR_MUST_CHECK enum weir_status data_folder_open(const char *folder, struct store **store);
 
+/* Root again, if it took the owner's place, for files that are not the store's; and back. */
+bool data_folder_leave_owner(void);
+bool data_folder_become_owner(void);
+
 /* What a command does with the store when no server runs. Returns the exit status. */
 typedef int (*offline_fn)(struct store *store, void *user);
 

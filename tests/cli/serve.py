@@ -10,6 +10,7 @@ tested in tests/serve.
 import http.client
 import json
 import os
+import pwd
 import re
 import select
 import signal
@@ -204,6 +205,34 @@ def check_store(weir, count, top):
                     f"{answer[-100:]}")
 
 
+def check_user(weir, count, top):
+    """Root starts it for another user, and leaves no file that this user could not open."""
+    if os.geteuid() != 0:
+        count.skip("only root can become another user")
+        return
+    user = pwd.getpwnam("nobody")
+    top = os.path.join(top, "user")
+    os.mkdir(top)
+    folder = os.path.join(top, "data")
+    copies = [os.path.join(top, name) for name in ("online.db", "offline.db")]
+    with Server(weir, folder, "--user", "nobody") as server:
+        count.check(server.ask("GET", "/readyz")[0] == 200, "it serves as another user",
+                    server.said())
+        key = key_of(weir, folder)
+        count.check(server.ask("POST", "/v1/streams/demo", 1, key)[0] == 201, "its keys work")
+        result = run(weir, "store", "backup", copies[0], "--data", folder)
+        count.check(result.code == 0, "a backup goes where only root may write", result.err)
+    key_of(weir, folder)
+    result = run(weir, "store", "backup", copies[1], "--data", folder)
+    count.check(result.code == 0, "so it does without a server", result.err)
+    count.check([os.stat(copy).st_uid for copy in copies] == [0, 0], "backups are the caller's")
+    owners = {file: os.stat(os.path.join(folder, file)).st_uid for file in os.listdir(folder)}
+    count.check(set(owners.values()) == {user.pw_uid} == {os.stat(folder).st_uid},
+                "all in the folder is the server's", f"{owners}")
+    with Server(weir, folder, "--user", "nobody") as server:
+        count.check(server.ask("GET", "/readyz")[0] == 200, "it starts again", server.said())
+
+
 def check_metrics(weir, count, top):
     with Server(weir, os.path.join(top, "metrics"), "--open") as server:
         server.ask("POST", "/v1/streams/demo", 1)
@@ -309,11 +338,13 @@ def main():
     weir = program()
     count = Counter()
     with tempfile.TemporaryDirectory() as top:
+        os.chmod(top, 0o755)  # for check_user
         check_first_line(weir, count, top)
         check_stays(weir, count, top)
         check_keys(weir, count, top)
         check_admin(weir, count, top)
         check_store(weir, count, top)
+        check_user(weir, count, top)
         check_metrics(weir, count, top)
         check_refusals(weir, count, top)
         check_usage(weir, count)
