@@ -245,7 +245,7 @@ void exchange_log_line(struct worker *w, const struct conn *c, const struct stre
     char peer[ADDR_TEXT_BYTES] = "gone";
     if (c) peer_format(&c->peer, peer);
     struct log_line line = {
-        .wall_ms = clock_wall_ms(w->clock),
+        .wall_ms = worker_wall_ms(w),
         .request_id = slice_of(what->id, what->id_len),
         .method = method_name(what->what.method),
         .path = what->what.path,

@@ -229,6 +229,15 @@ static bool append_one(struct exchange *ex, struct append *a)
     return true;
 }
 
+static char *put_number(char *to, uint64_t n)
+{
+    char digits[ID_DIGITS];
+    size_t i = sizeof digits;
+    do digits[--i] = (char)('0' + n % 10);
+    while ((n /= 10) > 0);
+    return put(to, digits + i, sizeof digits - i);
+}
+
 static void answer_append(struct exchange *ex, const struct commit_result *result)
 {
     char json[ANSWER_BYTES];
@@ -236,8 +245,9 @@ static void answer_append(struct exchange *ex, const struct commit_result *resul
         resource_store_error(ex, result->status);
         return;
     }
-    int len = snprintf(json, sizeof json, "{\"id\":%llu}", (unsigned long long)result->last);
-    exchange_json(ex, 201, slice_of(json, (size_t)len));
+    char *end = put_number(put(json, "{\"id\":", 6), result->last);
+    *end++ = '}';
+    exchange_json(ex, 201, slice_of(json, (size_t)(end - json)));
 }
 
 static void answer_batch(struct exchange *ex, const struct commit_result *result)
@@ -265,6 +275,14 @@ static bool check_append(struct exchange *ex, struct weir_slice *type, bool *is_
     return false;
 }
 
+/* A small one lives with its request. */
+static struct commit *new_commit(struct exchange *ex, size_t expected_bytes)
+{
+    size_t size = commit_size(expected_bytes);
+    void *memory = size <= SMALL_FRAME_BYTES ? exchange_alloc(ex, size) : NULL;
+    return memory ? commit_new_in(memory, size) : commit_new(expected_bytes);
+}
+
 void streams_append(struct exchange *ex)
 {
     struct log_name log;
@@ -272,7 +290,7 @@ void streams_append(struct exchange *ex)
     bool is_batch = false;
     if (!find_log(ex, &log) || !check_append(ex, &a.type, &is_batch)) return;
     a.log = log_slice(&log);
-    a.commit = commit_new(exchange_body(ex).len + log.len + TYPE_BYTES);
+    a.commit = new_commit(ex, exchange_body(ex).len + log.len + TYPE_BYTES);
     a.has_memory = a.commit != NULL;
     bool is_good = !a.has_memory || (is_batch ? append_batch(ex, &a) : append_one(ex, &a));
     if (is_good && a.has_memory) {

@@ -147,6 +147,22 @@ uint64_t worker_now_ns(struct worker *w)
     return w->round_ns;
 }
 
+int64_t worker_wall_ms(struct worker *w)
+{
+    if (w->round_wall_ms < 0) w->round_wall_ms = clock_wall_ms(w->clock);
+    return w->round_wall_ms;
+}
+
+static uint64_t round_mono_ns(void *worker)
+{
+    return worker_now_ns(worker);
+}
+
+static int64_t round_wall_ms(void *worker)
+{
+    return worker_wall_ms(worker);
+}
+
 static void on_round_end(void *user)
 {
     struct worker *w = user;
@@ -158,6 +174,7 @@ static void on_round_end(void *user)
         w->news_run_ns = 0;
     }
     w->round_ns = 0;
+    w->round_wall_ms = -1;
     log_flush(&w->log);
     bury(w);
     show_fan(w);
@@ -192,7 +209,7 @@ struct weir_slice worker_date(struct worker *w)
     static const char days[][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
     static const char months[][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun",
                                      "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
-    int64_t now_s = clock_wall_ms(w->clock) / 1000;
+    int64_t now_s = worker_wall_ms(w) / 1000;
     if (now_s == w->date_s && w->has_date) return slice_of(w->date, DATE_BYTES);
     char text[128];
     struct tm tm;
@@ -301,7 +318,9 @@ static void init(struct worker *w, struct server *s, unsigned index)
     w->fan_post.run = run_fan;
     arena_init(&w->arena, ARENA_BYTES);
     weir_buf_init(&w->answer, ANSWER_HEAD_BYTES);
-    ulid_source_init(&w->ids, w->clock);
+    w->round_wall_ms = -1;
+    w->round_clock = (struct clock){round_mono_ns, round_wall_ms, w};
+    ulid_source_init(&w->ids, &w->round_clock);
     log_buffer_init(&w->log, s->log, &w->counters);
 }
 

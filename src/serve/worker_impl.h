@@ -84,7 +84,9 @@ struct worker {
     struct post fan_post;
     atomic_bool is_fan_posted;
     atomic_uint_fast64_t news_ns; /* when the oldest news came that the fan has not taken */
-    uint64_t round_ns;            /* when this round began to ask for the time; 0: not yet */
+    uint64_t round_ns;            /* when this round first asked for the time; 0: not yet */
+    int64_t round_wall_ms;        /* the same by the wall clock; -1: not yet */
+    struct clock round_clock;     /* tells the latter, for ids */
     uint64_t news_run_ns;         /* the same of those taken in this round; 0: none */
 
     struct log_buffer log;
@@ -113,6 +115,7 @@ void worker_join(struct worker *w);
 void worker_arm(struct worker *w, struct conn *c, enum deadline kind);
 /* The time, asked once in a round: a request more costs nothing then. */
 uint64_t worker_now_ns(struct worker *w);
+int64_t worker_wall_ms(struct worker *w);
 
 void worker_flush_next_round(struct worker *w, struct conn *c);
 /* A connection or an exchange is gone: maybe the last. */

@@ -3,6 +3,8 @@
  * Building commits. Whatever is wrong with what the caller gives is found here, before
  * the committer's thread sees it, and remembered until store_commit().
  */
+#include <stdalign.h>
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -15,13 +17,27 @@ static size_t padded(size_t n)
     return (n + OP_ALIGN - 1) & ~(size_t)(OP_ALIGN - 1);
 }
 
+size_t commit_size(size_t expected_bytes)
+{
+    if (expected_bytes > STORE_COMMIT_BYTES) expected_bytes = STORE_COMMIT_BYTES;
+    return sizeof(struct commit) + padded(expected_bytes + sizeof(struct op)) + OP_ALIGN;
+}
+
+struct commit *commit_new_in(void *memory, size_t size)
+{
+    struct commit *c = memory;
+    CHECK(size >= sizeof *c && (uintptr_t)memory % alignof(struct commit) == 0);
+    *c = (struct commit){.ops = c->room, .cap = size - sizeof *c, .is_borrowed = true};
+    return c;
+}
+
 struct commit *commit_new(size_t expected_bytes)
 {
-    size_t cap = padded(expected_bytes + sizeof(struct op)) + OP_ALIGN;
-    if (cap > STORE_COMMIT_BYTES) cap = STORE_COMMIT_BYTES;
-    struct commit *c = mem_alloc(sizeof *c + cap);
-    if (!c) return NULL;
-    *c = (struct commit){.ops = c->room, .cap = cap};
+    size_t size = commit_size(expected_bytes);
+    void *memory = mem_alloc(size);
+    if (!memory) return NULL;
+    struct commit *c = commit_new_in(memory, size);
+    c->is_borrowed = false;
     return c;
 }
 
@@ -29,7 +45,7 @@ void commit_free(struct commit *c)
 {
     if (!c) return;
     if (c->ops != c->room) mem_free(c->ops);
-    mem_free(c);
+    if (!c->is_borrowed) mem_free(c);
 }
 
 static void fail(struct commit *c, enum weir_status st)

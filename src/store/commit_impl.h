@@ -30,7 +30,8 @@ struct commit {
     size_t len; /* bytes of it in use */
     size_t cap;
     enum weir_status status;
-    bool drops; /* has an OP_DROP */
+    bool drops;       /* has an OP_DROP */
+    bool is_borrowed; /* its memory is somebody else's */
     uint64_t queued_ns;
     commit_done_fn done;
     void *user;

@@ -114,6 +114,10 @@ typedef void (*commit_done_fn)(void *user, const struct commit_result *result);
 
 /* An empty commit; `expected_bytes` is a hint. NULL when there is no memory. */
 struct commit *commit_new(size_t expected_bytes);
+
+/* The same in memory of the caller's, of at least commit_size(expected_bytes), aligned. */
+size_t commit_size(size_t expected_bytes);
+struct commit *commit_new_in(void *memory, size_t size);
 void commit_free(struct commit *c); /* NULL is allowed */
 
 /*
