@@ -496,5 +496,5 @@ void exchange_commit(struct exchange *ex, struct commit *c, committed_fn then)
     ex->then = then;
     ex->commit = c;
     ex->post.run = on_committed;
-    store_commit(ex->worker->server->store, c, on_commit_done, ex);
+    commit_run_add(&ex->worker->commits, c, on_commit_done, ex);
 }

@@ -168,7 +168,10 @@ static void on_round_end(void *user)
     struct worker *w = user;
     struct list_node *n;
     CHECK(w->magic == WORKER_MAGIC);
+    /* First, so that the disk has something to do while the answers of the last sync go out. */
+    if (w->commits.first) store_commit_run(w->server->store, &w->commits);
     while ((n = list_pop_front(&w->dirty))) conn_flush(CONTAINER_OF(n, struct conn, dirty));
+    if (w->commits.first) store_commit_run(w->server->store, &w->commits);
     if (w->news_run_ns > 0) {
         histogram_add(&w->counters.lag_us, (clock_mono_ns(w->clock) - w->news_run_ns) / 1000);
         w->news_run_ns = 0;

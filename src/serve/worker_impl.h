@@ -53,8 +53,9 @@ struct worker {
     bool is_ticking;
 
     struct list conns;
-    struct list dirty; /* to flush in this round */
-    struct list again; /* and in the next */
+    struct list dirty;         /* to flush in this round */
+    struct commit_run commits; /* for the store, at the end of this round */
+    struct list again;         /* and in the next */
     struct list deadlines[N_DEADLINES];
     size_t n_conns;
     size_t n_exchanges; /* not freed yet, those without a peer too */

@@ -297,34 +297,62 @@ void store_close(struct store *s)
 
 /* ---- committing ---- */
 
-static void refuse(enum weir_status st, commit_done_fn done, void *user)
+void commit_run_add(struct commit_run *run, struct commit *c, commit_done_fn done, void *user)
 {
-    struct commit_result result = {.status = st};
-    done(user, &result);
+    c->done = done;
+    c->user = user;
+    c->next = NULL;
+    if (run->last) run->last->next = c;
+    else run->first = c;
+    run->last = c;
+}
+
+/* Under the queue's lock. */
+static enum weir_status queue_up(struct store *s, struct commit *c)
+{
+    if (c->status != WEIR_OK) return c->status;
+    if (c->len > s->options.segment_bytes / 2) return WEIR_LIMIT;
+    if (s->is_closing) return WEIR_SHUTDOWN;
+    if (s->queued_bytes + c->len > s->options.queue_bytes) return WEIR_BUSY;
+    *s->queue_end = c;
+    s->queue_end = &c->next;
+    s->queued_bytes += c->len;
+    return WEIR_OK;
+}
+
+void store_commit_run(struct store *s, struct commit_run *run)
+{
+    struct commit *refused = NULL;
+    struct commit *c = run->first;
+    uint64_t now_ns = clock_mono_ns(s->clock);
+    *run = (struct commit_run){0};
+    pthread_mutex_lock(&s->queue_lock);
+    while (c) {
+        struct commit *next = c->next;
+        c->next = NULL;
+        c->queued_ns = now_ns;
+        enum weir_status st = queue_up(s, c);
+        if (st != WEIR_OK) {
+            c->result = (struct commit_result){.status = st};
+            c->next = refused;
+            refused = c;
+        }
+        c = next;
+    }
+    if (s->queue_first && s->committer_waits) pthread_cond_signal(&s->queue_filled);
+    pthread_mutex_unlock(&s->queue_lock);
+    while (refused) {
+        c = refused;
+        refused = c->next;
+        c->done(c->user, &c->result);
+    }
 }
 
 void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user)
 {
-    enum weir_status st = c->status;
-    if (st == WEIR_OK && c->len > s->options.segment_bytes / 2) st = WEIR_LIMIT;
-    if (st != WEIR_OK) {
-        refuse(st, done, user);
-        return;
-    }
-    c->done = done;
-    c->user = user;
-    c->queued_ns = clock_mono_ns(s->clock);
-    pthread_mutex_lock(&s->queue_lock);
-    if (s->is_closing) st = WEIR_SHUTDOWN;
-    if (s->queued_bytes + c->len > s->options.queue_bytes) st = WEIR_BUSY;
-    if (st == WEIR_OK) {
-        *s->queue_end = c;
-        s->queue_end = &c->next;
-        s->queued_bytes += c->len;
-        if (s->committer_waits) pthread_cond_signal(&s->queue_filled);
-    }
-    pthread_mutex_unlock(&s->queue_lock);
-    if (st != WEIR_OK) refuse(st, done, user);
+    struct commit_run run = {0};
+    commit_run_add(&run, c, done, user);
+    store_commit_run(s, &run);
 }
 
 struct waiting {

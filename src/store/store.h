@@ -157,7 +157,19 @@ void commit_remove(struct commit *c, struct doc_key key, int64_t expected_versio
  */
 void store_commit(struct store *s, struct commit *c, commit_done_fn done, void *user);
 
-/* The same, waits, and frees the commit. */
+/*
+ * Several commits, handed over with one lock and one wake: whoever makes many in a moment
+ * should do that, and the next sync takes them all. The struct is zeroed at first and empty
+ * again afterwards. One thread at a time.
+ */
+struct commit_run {
+    struct commit *first;
+    struct commit *last;
+};
+void commit_run_add(struct commit_run *run, struct commit *c, commit_done_fn done, void *user);
+void store_commit_run(struct store *s, struct commit_run *run);
+
+/* As store_commit(), but waits, and frees the commit. */
 struct commit_result store_commit_wait(struct store *s, struct commit *c);
 
 /* ---- reading logs ---- */
