@@ -234,8 +234,9 @@ static bool keep_head(struct conn *c, const struct http_head *head, struct excha
     in->ex = ex;
     if (in->head) return true;
     in->head = copy_head(head, c->worker->head_bytes);
-    if (!in->head) conn_close(c, CLOSE_NO_MEMORY);
-    return in->head != NULL;
+    if (in->head) return true;
+    conn_close(c, CLOSE_NO_MEMORY);
+    return false;
 }
 
 static bool keep_body(struct conn *c, struct weir_slice data)

@@ -15,6 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "t.h"
 
@@ -65,6 +66,7 @@ static void start(struct running *r)
     r->is_up = true;
 }
 
+/* Asking twice does no harm. */
 static void stop(struct running *r)
 {
     if (!r->is_up) return;
@@ -435,6 +437,42 @@ TEST(an_old_client_gets_a_stream_that_ends_with_its_connection)
     stop(&r);
 }
 
+TEST(writes_that_are_cut_short_change_nothing)
+{
+    struct running r;
+    set_up(&r);
+    start(&r);
+    append_many(&r, 3, 5000);
+    fault_arm(FAULT_SEND, 1, FAULT_FROM);
+    int fd = dial(&r);
+    forget();
+    say(fd, "POST /v1/streams/big HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+            "Expect: 100-continue\r\n\r\n");
+    T_OK(hear(fd, "HTTP/1.1 100 Continue\r\n\r\n", 1));
+    say(fd, "4");
+    for (int i = 0; i < 20; i++) say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    T_OK(hear(fd, "data: 4\n\n\r\n", 1));
+    T_OK(strncmp(reply, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n", 47) == 0);
+    int other = dial(&r);
+    say(other, APPEND("big", "1", "5"));
+    T_OK(hear(fd, "id: 5\ndata: 5\n\n\r\n", 1));
+    server_stop(r.server);
+    hear_end(fd);
+    fault_disarm_all();
+    stop(&r);
+    char *stream = strstr(reply, "HTTP/1.1 200 OK\r\n");
+    for (int i = 0; stream && i < 20; i++) stream = strstr(stream + 1, "HTTP/1.1 200 OK\r\n");
+    T_OK(stream != NULL);
+    if (!stream) return;
+    T_OK(memcmp(reply + reply_len - 7, "\r\n0\r\n\r\n", 7) == 0);
+    size_t len = unchunk(stream);
+    T_EQ(len,
+         3 * (sizeof "id: 1\ndata: \"\"\n\n" - 1 + 5000) + 2 * (sizeof "id: 4\ndata: 4\n\n" - 1));
+    close(other);
+    close(fd);
+}
+
 /* ---- limits ---- */
 
 TEST(a_head_that_does_not_come_is_timed_out)
@@ -623,6 +661,43 @@ TEST(what_was_acknowledged_is_there_after_a_restart)
     T_OK(hear(fd, "id: 2\ndata: 2\n\n\r\n0\r\n\r\n", 1));
     close(fd);
     stop(&r);
+}
+
+/* A request that is answered, one way or another, or whose connection ends. */
+static void ask_in_need(const struct running *r, const char *request, const char *end)
+{
+    struct timeval limit = {.tv_sec = 0, .tv_usec = 300000};
+    int fd = dial(r);
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    forget();
+    (void)send(fd, request, strlen(request), MSG_NOSIGNAL);
+    (void)hear(fd, end, 1);
+    close(fd);
+}
+
+TEST(memory_that_cannot_be_had_costs_a_request_and_not_the_server)
+{
+    enum { N = 60 };
+    struct running r;
+    set_up(&r);
+    start(&r);
+    for (uint64_t n = 1; n <= N; n++) {
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        ask_in_need(&r, APPEND("m", "1", "1"), "\"id\"");
+        ask_in_need(&r, "GET /v1/streams/m HTTP/1.1\r\nHost: h\r\n\r\n", "data: 1");
+        ask_in_need(&r,
+                    "POST /v1/streams/m HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
+                    "\r\n1\r\n2\r\n0\r\n\r\n",
+                    "\"id\"");
+        fault_disarm_all();
+    }
+    int fd = dial(&r);
+    forget();
+    say(fd, APPEND("m", "1", "3"));
+    T_OK(hear(fd, "\r\n\r\n{\"id\":", 1));
+    close(fd);
+    stop(&r);
+    T_EQ(r.ended, WEIR_OK);
 }
 
 /* ---- starting ---- */
