@@ -48,6 +48,7 @@ static const uint64_t may_read_and_write =
     LANDLOCK_ACCESS_FS_REMOVE_FILE | LANDLOCK_ACCESS_FS_REMOVE_DIR | LANDLOCK_ACCESS_FS_MAKE_REG |
     LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_ACCESS_FS_MAKE_SOCK | LANDLOCK_ACCESS_FS_REFER |
     LANDLOCK_ACCESS_FS_TRUNCATE;
+static const uint64_t may_append = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_MAKE_REG;
 /* Rights of a folder that a rule on a file may not name. */
 static const uint64_t of_files = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
                                  LANDLOCK_ACCESS_FS_EXECUTE | LANDLOCK_ACCESS_FS_TRUNCATE;
@@ -72,6 +73,13 @@ static const char *const system_files[] = {
     "/usr/share/ca-certificates",
     "/usr/share/zoneinfo",
 };
+
+static const char *log_path;
+
+void process_keep_log(const char *path)
+{
+    log_path = path;
+}
 
 /* Every right that this version of landlock knows; 0: it has none. */
 static uint64_t known_rights(int abi)
@@ -130,6 +138,7 @@ static enum weir_status confine_files(const char *data_folder, const char *const
     if (rules < 0) return WEIR_IO;
     bool is_done = allow(rules, data_folder, may_read_and_write & known);
     for (size_t i = 0; i < n_readable; i++) allow_readable(rules, readable[i], may_read);
+    if (log_path) allow_readable(rules, log_path, may_append);
     for (size_t i = 0; i < sizeof system_files / sizeof *system_files; i++)
         (void)allow(rules, system_files[i], may_read); /* not every system has each */
     (void)allow(rules, "/dev/null", may_read | LANDLOCK_ACCESS_FS_WRITE_FILE);

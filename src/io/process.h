@@ -50,6 +50,13 @@ WEIR_MUST_CHECK enum weir_status process_confine(const char *data_folder,
                                                  const char *const *readable, size_t n_readable,
                                                  char report[PROCESS_REPORT_BYTES]);
 
+/*
+ * Before process_confine(): a log outside of the data folder, which may be made anew after it was
+ * moved away. Files of its folder may be made and appended to then, but neither read nor removed.
+ * The path is borrowed; NULL: none.
+ */
+void process_keep_log(const char *path);
+
 /* As many descriptors as this user may have. Returns how many that is. */
 uint64_t process_raise_descriptors(void);
 

@@ -24,7 +24,11 @@ static void put_preflight(struct exchange *ex, struct weir_slice allow)
     exchange_field(ex, "Access-Control-Max-Age", SLICE("600"));
 }
 
-enum { ALLOW_BYTES = 64, ALL_METHODS = (1u << HTTP_OTHER) - 1 };
+enum {
+    ALLOW_BYTES = 64,
+    ORIGIN_BYTES = 512, /* longest that is looked at */
+    ALL_METHODS = (1u << HTTP_OTHER) - 1,
+};
 
 static void put_allow(struct weir_buf *b, char bytes[ALLOW_BYTES], unsigned methods)
 {
@@ -55,7 +59,8 @@ static void look_at_origin(struct exchange *ex, const struct http_head *head)
 {
     const char *list = ex->worker->server->options.cors_origin;
     struct weir_slice origin;
-    if (!list || !http_find(head, "origin", &origin) || !origin_is_allowed(list, origin)) return;
+    if (!list || !http_find(head, "origin", &origin) || origin.len > ORIGIN_BYTES) return;
+    if (!origin_is_allowed(list, origin)) return;
     char *copy = exchange_alloc(ex, origin.len);
     if (!copy) return;
     memcpy(copy, origin.ptr, origin.len);

@@ -27,7 +27,9 @@
     X(BYTES_IN, "weir_received_bytes_total", "counter", "Bytes read from connections")             \
     X(BYTES_OUT, "weir_sent_bytes_total", "counter", "Bytes written to connections")               \
     X(WRITES, "weir_writes_total", "counter", "Gathered writes to connections")                    \
-    X(BODY_BYTES, "weir_body_bytes", "gauge", "Bytes of bodies that are not whole yet")            \
+    X(WAITING_BYTES, "weir_request_bytes", "gauge",                                                \
+      "Bytes of requests that are not whole yet, or wait for others")                              \
+    X(ANSWER_BYTES, "weir_answer_bytes", "gauge", "Bytes of answers that are not written yet")     \
     X(WATCHED, "weir_watches_total", "counter", "Event streams opened")                            \
     X(SUBSCRIBERS, "weir_subscribers", "gauge", "Event streams that are open")                     \
     X(STALLED, "weir_subscribers_stalled", "gauge", "Event streams whose reader does not read")    \
@@ -140,6 +142,11 @@ static inline void count(struct counters *c, enum counter which, uint64_t n)
 static inline void uncount(struct counters *c, enum counter which, uint64_t n)
 {
     counter_add(&c->values[which], (uint64_t)0 - n);
+}
+
+static inline uint64_t counter_get(const struct counters *c, enum counter which)
+{
+    return atomic_load_explicit(&c->values[which], memory_order_relaxed);
 }
 
 static inline void count_set(struct counters *c, enum counter which, uint64_t value)

@@ -46,6 +46,7 @@ struct exchange *exchange_new(struct worker *w, struct conn *c)
 void exchange_free(struct exchange *ex)
 {
     struct worker *w = checked(ex)->worker;
+    if (ex->state == EX_ANSWERED) uncount(&w->counters, COUNT_ANSWER_BYTES, ex->out_len);
     for (struct exchange_more *m = ex->more, *next; m; m = next) {
         next = m->next;
         mem_free(m);
@@ -345,9 +346,11 @@ static struct weir_buf *begin_head(struct exchange *ex, int status)
     return b;
 }
 
-static void put_out(struct exchange *ex, struct weir_slice head, struct weir_slice body)
+/* The whole answer becomes one piece of the exchange's memory. */
+static void put_out(struct exchange *ex, const struct weir_buf *head, struct weir_slice body)
 {
-    char *p = take_memory(ex, head.len + body.len);
+    bool is_whole = weir_buf_status(head) == WEIR_OK;
+    char *p = is_whole ? take_memory(ex, head->len + body.len) : NULL;
     if (!p) {
         /* Not even an answer can be had: the connection ends without one. */
         ex->out = NULL;
@@ -355,11 +358,12 @@ static void put_out(struct exchange *ex, struct weir_slice head, struct weir_sli
         ex->closes = true;
         return;
     }
-    memcpy(p, head.ptr, head.len);
-    if (body.len > 0) memcpy(p + head.len, body.ptr, body.len);
+    memcpy(p, head->ptr, head->len);
+    if (body.len > 0) memcpy(p + head->len, body.ptr, body.len);
     ex->out = p;
-    ex->out_len = head.len + body.len;
+    ex->out_len = head->len + body.len;
     ex->cost += ex->out_len;
+    count(&ex->worker->counters, COUNT_ANSWER_BYTES, ex->out_len);
 }
 
 void exchange_text(struct exchange *ex, int status, const char *media_type, struct weir_slice text)
@@ -368,8 +372,7 @@ void exchange_text(struct exchange *ex, int status, const char *media_type, stru
     http_write_field(b, "Content-Type", weir_slice_of(media_type));
     http_write_u64_field(b, "Content-Length", text.len);
     http_end_head(b);
-    CHECK(weir_buf_status(b) == WEIR_OK);
-    put_out(ex, weir_buf_slice(b), ex->is_head ? slice_of(NULL, 0) : text);
+    put_out(ex, b, ex->is_head ? slice_of(NULL, 0) : text);
     finish(ex, ex->is_head ? 0 : text.len);
 }
 
@@ -384,8 +387,7 @@ void exchange_empty(struct exchange *ex, int status)
     /* 204 and 304 have no body by definition, and must not speak of its length. */
     if (status != 204 && status != 304) http_write_u64_field(b, "Content-Length", 0);
     http_end_head(b);
-    CHECK(weir_buf_status(b) == WEIR_OK);
-    put_out(ex, weir_buf_slice(b), slice_of(NULL, 0));
+    put_out(ex, b, slice_of(NULL, 0));
     finish(ex, 0);
 }
 
@@ -401,8 +403,7 @@ void exchange_feed_head(struct exchange *ex)
     if (!ex->closes && !ex->is_http_1_0) http_write_field(b, "Connection", SLICE("keep-alive"));
     if (!ex->is_http_1_0) http_write_field(b, "Transfer-Encoding", SLICE("chunked"));
     http_end_head(b);
-    CHECK(weir_buf_status(b) == WEIR_OK);
-    put_out(ex, weir_buf_slice(b), slice_of(NULL, 0));
+    put_out(ex, b, slice_of(NULL, 0));
     finish(ex, 0);
 }
 
@@ -433,12 +434,14 @@ static bool has_field(const struct exchange *ex, const char *name)
     return f != NULL;
 }
 
-enum { ERROR_BYTES = 4096, ERROR_MESSAGE_BYTES = 512 };
+/* An escaped byte takes six; the rest is names of ours. */
+enum { ERROR_MESSAGE_BYTES = 512, ERROR_BYTES = 6 * ERROR_MESSAGE_BYTES + 512 };
 
 void exchange_error(struct exchange *ex, enum weir_status code, const char *format, ...)
 {
     char message[ERROR_MESSAGE_BYTES];
-    struct weir_buf json;
+    char bytes[ERROR_BYTES];
+    struct weir_buf json = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
     va_list args;
     CHECK(code != WEIR_OK);
     if (format) {
@@ -446,13 +449,11 @@ void exchange_error(struct exchange *ex, enum weir_status code, const char *form
         vsnprintf(message, sizeof message, format, args);
         va_end(args);
     }
-    weir_buf_init(&json, ERROR_BYTES);
     put_error(&json, checked(ex), code, format ? message : weir_status_text(code));
     if (says_retry(code) && !has_field(ex, "Retry-After"))
         exchange_field(ex, "Retry-After", SLICE("1"));
     counter_add(&ex->worker->counters.errors[code], 1);
     exchange_json(ex, weir_status_http(code), weir_buf_slice(&json));
-    weir_buf_fini(&json);
 }
 
 /* ---- watching and committing ---- */

@@ -59,7 +59,7 @@ void intake_free(struct conn *c)
 {
     struct intake *in = c->intake;
     if (!in) return;
-    uncount(&c->worker->counters, COUNT_BODY_BYTES, in->body.len);
+    uncount(&c->worker->counters, COUNT_WAITING_BYTES, in->body.len + in->kept.len);
     weir_buf_fini(&in->body);
     weir_buf_fini(&in->kept);
     mem_free(in->head);
@@ -173,7 +173,9 @@ static bool may_begin(const struct conn *c)
     const struct server_limits *l = c->worker->limits;
     if (c->phase != CONN_OPEN || c->is_last || c->is_blocked) return false;
     if (c->feed.state != FEED_NONE || (c->newest && c->newest->state == EX_WATCHING)) return false;
-    return c->n_exchanges < l->max_in_flight && c->in_flight_bytes < l->max_in_flight_bytes;
+    if (c->n_exchanges == 0) return true;
+    return c->n_exchanges < l->max_in_flight && c->in_flight_bytes < l->max_in_flight_bytes &&
+           counter_get(&c->worker->counters, COUNT_ANSWER_BYTES) < l->all_answer_bytes;
 }
 
 bool intake_may_read(const struct conn *c)
@@ -239,16 +241,19 @@ static bool keep_head(struct conn *c, const struct http_head *head, struct excha
     return false;
 }
 
+/* Counts bytes that wait here; false when there are too many of them in all. */
+static bool count_waiting(struct worker *w, size_t n)
+{
+    count(&w->counters, COUNT_WAITING_BYTES, n);
+    return counter_get(&w->counters, COUNT_WAITING_BYTES) <= w->limits->all_request_bytes;
+}
+
 static bool keep_body(struct conn *c, struct weir_slice data)
 {
-    struct worker *w = c->worker;
     struct intake *in = c->intake;
-    size_t in_all =
-        (size_t)atomic_load_explicit(&w->counters.values[COUNT_BODY_BYTES], memory_order_relaxed);
     weir_buf_append_slice(&in->body, data);
     enum weir_status st = weir_buf_status(&in->body);
-    if (st == WEIR_OK) count(&w->counters, COUNT_BODY_BYTES, data.len);
-    if (st == WEIR_OK && in_all + data.len > w->limits->all_body_bytes) st = WEIR_BUSY;
+    if (st == WEIR_OK && !count_waiting(c->worker, data.len)) st = WEIR_BUSY;
     if (st != WEIR_OK) refuse_body(c, in->ex, st == WEIR_LIMIT ? WEIR_TOO_LARGE : st, NULL);
     return st == WEIR_OK;
 }
@@ -378,13 +383,15 @@ static void keep(struct conn *c, struct weir_slice bytes)
 {
     struct intake *in = c->intake;
     if (!in) return;
+    uncount(&c->worker->counters, COUNT_WAITING_BYTES, in->kept.len);
     weir_buf_reset(&in->kept);
     if (bytes.len == 0) {
         if (!in->is_body) intake_free(c);
         return;
     }
     weir_buf_append_slice(&in->kept, bytes);
-    if (weir_buf_status(&in->kept) != WEIR_OK) conn_close(c, CLOSE_NO_MEMORY);
+    bool has_room = count_waiting(c->worker, in->kept.len);
+    if (!has_room || weir_buf_status(&in->kept) != WEIR_OK) conn_close(c, CLOSE_NO_MEMORY);
     else if (in->is_waiting) count(&c->worker->counters, COUNT_READ_PAUSES, 1);
 }
 

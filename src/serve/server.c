@@ -26,6 +26,7 @@
 enum {
     MAX_CONNECTIONS = 100000,
     MAX_PER_ADDRESS = 1024,
+    MAX_IN_FLIGHT = 32768,
     PATH_BYTES = 1024,
 };
 
@@ -44,7 +45,8 @@ void server_options_init(struct server_options *o)
             {
                 .head_bytes = 16 << 10,
                 .body_bytes = 1 << 20,
-                .all_body_bytes = (size_t)256 << 20,
+                .all_request_bytes = (size_t)64 << 20,
+                .all_answer_bytes = (size_t)64 << 20,
                 .head_timeout_ms = 10 * 1000,
                 .body_timeout_ms = 30 * 1000,
                 .idle_timeout_ms = 75 * 1000,
@@ -143,6 +145,8 @@ static void init(struct server *s, const struct server_options *o)
     }
     if (s->options.n_loops == 0) s->options.n_loops = count_processors();
     if (s->options.n_loops > SERVER_MAX_LOOPS) s->options.n_loops = SERVER_MAX_LOOPS;
+    if (s->options.limits.max_in_flight > MAX_IN_FLIGHT)
+        s->options.limits.max_in_flight = MAX_IN_FLIGHT;
     if (s->options.limits.max_connections == 0)
         s->options.limits.max_connections = most_connections();
     s->started_ns = clock_mono_ns(o->clock);
@@ -299,6 +303,7 @@ static enum weir_status drop_rights(struct server *s, struct server_error *e)
         return fail(e, WEIR_IO, "cannot make %s: %s", o->folder, strerror(errno));
     st = open_log(s, e);
     if (st != WEIR_OK || !o->is_confined) return st;
+    process_keep_log(s->log && strcmp(o->access_log, "-") != 0 ? o->access_log : NULL);
     st = process_confine(o->folder, readable, s->tls ? 2 : 0, report);
     if (st != WEIR_OK) return fail(e, st, "cannot give up rights: %s", strerror(errno));
     TRACE(o->trace, TRACE_INFO, "serve", "confined", trace_str("by", weir_slice_of(report)));

@@ -44,7 +44,8 @@ enum { SERVER_MAX_LISTEN = 8 };
 struct server_limits {
     size_t head_bytes;          /* 16 KiB: a request's head */
     size_t body_bytes;          /* 1 MiB: a request's body */
-    size_t all_body_bytes;      /* 256 MiB: bodies that are not whole yet, by worker */
+    size_t all_request_bytes;   /* 64 MiB: of requests that are not whole, by worker */
+    size_t all_answer_bytes;    /* 64 MiB: of unread answers, by worker; then one at a time */
     unsigned head_timeout_ms;   /* 10 s: for the whole head */
     unsigned body_timeout_ms;   /* 30 s: a body brings BODY_PROGRESS_BYTES in this time */
     unsigned idle_timeout_ms;   /* 75 s: between two requests */

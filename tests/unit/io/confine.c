@@ -119,6 +119,21 @@ TEST(files_can_be_written_only_below_the_data_folder)
     T_OK(child_passes(use_files));
 }
 
+static void use_log(void)
+{
+    process_keep_log(in(certs, "log"));
+    confine();
+    NEED(can_open(in(certs, "log"), O_CREAT | O_WRONLY | O_APPEND));
+    NEED(can_open(in(certs, "log"), O_CREAT | O_WRONLY | O_APPEND));
+    if (has_landlock()) NEED(unlink(in(certs, "log")) != 0);
+}
+
+TEST(log_beside_the_data_folder_can_be_made_anew)
+{
+    make_folders();
+    T_OK(child_passes(use_log));
+}
+
 static void read_key(void)
 {
     confine();
