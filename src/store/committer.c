@@ -433,8 +433,10 @@ static void publish(struct store *s, const struct batch *b, uint64_t number)
         if (d->version > 0) index_put_doc(s, d);
         else mem_free(d);
     }
-    if (number > 0) s->visible_number = number;
-    s->full_since_ns = 0;
+    if (number > 0) {
+        s->visible_number = number;
+        s->full_since_ns = 0; /* something was written: there is room */
+    }
     s->stats.n_events += b->n_events;
     s->stats.event_bytes += b->n_bytes;
     bool is_full = s->pending_bytes >= s->options.pending_bytes / 2;
