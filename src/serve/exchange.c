@@ -201,8 +201,8 @@ bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *va
     char *p = arena_alloc(&ex->worker->arena, raw.len + 1);
     if (!p) return false;
     struct weir_buf text = {.ptr = p, .cap = raw.len + 1, .max = raw.len + 1};
-    if (!url_decode(raw, true, &text)) return false;
-    *value = weir_buf_slice(&text);
+    /* What cannot be decoded is there all the same, and has to be refused, not overlooked. */
+    *value = url_decode(raw, true, &text) ? weir_buf_slice(&text) : raw;
     return true;
 }
 

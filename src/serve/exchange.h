@@ -46,7 +46,10 @@ struct weir_slice exchange_body(const struct exchange *ex);
 /* The i-th parameter of the route's pattern, decoded; never empty. */
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i);
 
-/* The decoded value of a query parameter; false when it is not there. */
+/*
+ * The decoded value of a query parameter, as it was sent when it has a bad escape; false when
+ * it is not there.
+ */
 bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *value);
 
 /* Who asks; never NULL. Without keys, and over the control socket, it may do everything. */

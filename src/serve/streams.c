@@ -100,8 +100,8 @@ static bool ends_with(struct weir_slice text, const char *lower_end)
 }
 
 /*
- * application/json, anything+json, or no word about it. And a form, which is what curl -d says
- * it sends, unless a page sent it: a browser asks no server before it sends one elsewhere.
+ * application/json or anything+json. No word about it, too, and a form, which is what curl -d
+ * says it sends, unless a page sent that: a browser asks no server before it sends such elsewhere.
  */
 static bool is_json_type(struct exchange *ex)
 {
@@ -109,15 +109,15 @@ static bool is_json_type(struct exchange *ex)
     static const char form[] = "application/x-www-form-urlencoded";
     struct weir_slice type;
     struct weir_slice origin;
-    if (!http_find(exchange_head(ex), "content-type", &type)) return true;
+    bool is_from_page = http_find(exchange_head(ex), "origin", &origin);
+    if (!http_find(exchange_head(ex), "content-type", &type)) return !is_from_page;
     const char *semicolon = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
     if (semicolon) type.len = (size_t)(semicolon - type.ptr);
     while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
         type.len--;
-    if (type.len == sizeof form - 1 && ends_with(type, form))
-        return !http_find(exchange_head(ex), "origin", &origin);
-    return type.len == 0 || (type.len == sizeof json - 1 && ends_with(type, json)) ||
-           ends_with(type, "+json");
+    if (type.len == 0 || (type.len == sizeof form - 1 && ends_with(type, form)))
+        return !is_from_page;
+    return (type.len == sizeof json - 1 && ends_with(type, json)) || ends_with(type, "+json");
 }
 
 static bool is_type(struct weir_slice type)
