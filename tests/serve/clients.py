@@ -1,0 +1,420 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/serve/clients.py [CASE...]
+
+Programs that we did not write, against the server: curl, the npm package "eventsource", a
+browser's own EventSource in Chromium, and the load generators wrk and h2load.
+
+The npm package is installed once into build/test-clients. A program that cannot be had is
+skipped, and says so.
+"""
+import contextlib
+import filecmp
+import http.server
+import json
+import os
+import re
+import select
+import shutil
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+
+from support import (JSON_FIELDS, ROOT, WAIT_S, Failure, Server, Skip, case, equal, expect,
+                     ids_of, main, make_certificate, to_json, values_of, weir)
+
+NPM = ROOT / "tests" / "serve" / "npm"
+CACHE = ROOT / "build" / "test-clients"
+# A browser waits for three seconds before it comes again, and may do so more than once.
+RECONNECT_S = WAIT_S + 15
+
+
+def need(program):
+    if shutil.which(program) is None:
+        raise Skip(f"{program} is not installed; tools/deps test does that")
+
+
+def run(*words, **options):
+    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_S * 3,
+                          check=False, **options)
+
+
+class Lines:
+    """A program whose output is read line by line, with a deadline."""
+
+    def __init__(self, *words, **options):
+        self.child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, **options)
+        self._rest = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.communicate()
+
+    def next(self, wait_s=WAIT_S):
+        deadline = time.monotonic() + wait_s
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            expect(left > 0, "no line in time")
+            if select.select([self.child.stdout], [], [], left)[0]:
+                data = os.read(self.child.stdout.fileno(), 65536)
+                expect(data, "the program ended", self._rest)
+                self._rest += data
+        text, self._rest = self._rest.split(b"\n", 1)
+        return text.decode()
+
+    def until(self, wanted, wait_s=WAIT_S):
+        """Lines of JSON up to the first one for which wanted() holds."""
+        seen = []
+        while True:
+            seen.append(json.loads(self.next(wait_s)))
+            if wanted(seen[-1]):
+                return seen
+
+
+# ---- curl ----
+
+def curl(*words):
+    need("curl")
+    return run("curl", "-sS", *words)
+
+
+@case
+def curl_appends_and_watches():
+    need("curl")
+    with Server() as server:
+        url = server.url("/v1/streams/a")
+        with Lines("curl", "-sSN", url) as watching:
+            for i in range(1, 4):
+                done = curl("-d", json.dumps({"i": i}), "-H", "Content-Type: application/json", url)
+                equal(json.loads(done.stdout), {"id": i}, done.stderr)
+                equal([watching.next() for _ in range(3)], [f"id: {i}", f'data: {{"i": {i}}}', ""])
+        done = curl("-N", "-H", "Last-Event-ID: 2", url + "?live=false")
+        equal((done.returncode, done.stdout), (0, b'id: 3\ndata: {"i": 3}\n\n'), done.stderr)
+
+
+@case
+def curl_sends_bodies_in_every_way():
+    with Server() as server, tempfile.NamedTemporaryFile() as file:
+        value = ["x" * 500_000]
+        file.write(to_json(value))
+        file.flush()
+        url = server.url("/v1/streams/a")
+        json_type = ["-H", "Content-Type: application/json"]
+        ways = [
+            ["--data-binary", f"@{file.name}", *json_type],
+            ["--data-binary", f"@{file.name}", *json_type, "-H", "Transfer-Encoding: chunked"],
+            ["--data-binary", f"@{file.name}", *json_type, "-H", "Expect: 100-continue"],
+            ["--data-binary", f"@{file.name}", *json_type, "--http1.0"],
+            ["-X", "POST", "-T", file.name, *json_type],
+            ["--json", f"@{file.name}"],
+        ]
+        for number, way in enumerate(ways, 1):
+            done = curl("-w", "%{http_code} %{http_version}", *way, url)
+            expect(done.stdout.decode().startswith('{"id":%d}201' % number), f"curl {way}", done)
+        equal(values_of(server.replay("a")) == [value] * len(ways), True, "what was appended")
+
+
+@case
+def curl_keeps_the_connection_and_speaks_all_methods():
+    with Server() as server:
+        url = server.url()
+        done = curl("-o", "/dev/null", "-w", "%{num_connects} ", f"{url}/healthz", "-o", "/dev/null",
+                    f"{url}/readyz", "-o", "/dev/null", f"{url}/nothing")
+        equal(done.stdout.split(), [b"1", b"0", b"0"], "connections made")
+        equal(curl("-I", f"{url}/healthz").stdout.split(b" ")[1], b"200")
+        equal(curl("-X", "OPTIONS", "-w", "%{http_code}", f"{url}/v1/streams/a").stdout, b"204")
+        equal(curl("-f", f"{url}/nothing").returncode, 22)
+        equal(curl("-d", "1", "-H", "Content-Type: application/json", f"{url}/v1/streams/a").returncode, 0)
+        equal(curl("-X", "DELETE", "-w", "%{http_code}", f"{url}/v1/streams/a").stdout, b"204")
+        done = curl("--compressed", f"{url}/healthz")
+        equal((done.returncode, done.stdout), (0, b"ok\n"))
+
+
+@case
+def curl_over_tls():
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = make_certificate(folder)
+        with Server("--tls-cert", cert, "--tls-key", key) as server:
+            url = f"https://localhost:{server.port}/v1/streams/a"
+            done = curl("--cacert", cert, "-w", " %{http_version}", "--json", "[1]", url)
+            equal(done.stdout, b'{"id":1} 1.1', done.stderr)
+            done = curl("--cacert", cert, "-N", url + "?live=false")
+            equal((done.returncode, done.stdout), (0, b"id: 1\ndata: [1]\n\n"), done.stderr)
+
+
+# ---- the npm package ----
+
+def install_package():
+    """npm ci, once: nothing is fetched while the lock file says the same."""
+    for program in ("node", "npm"):
+        need(program)
+    CACHE.mkdir(parents=True, exist_ok=True)
+    done = CACHE / "installed-lock.json"
+    shutil.copyfile(NPM / "watch.mjs", CACHE / "watch.mjs")
+    if done.exists() and filecmp.cmp(NPM / "package-lock.json", done, shallow=False):
+        return
+    for name in ("package.json", "package-lock.json", ".npmrc"):
+        shutil.copyfile(NPM / name, CACHE / name)
+    result = run("npm", "ci", "--prefer-offline", cwd=CACHE)
+    if result.returncode != 0:
+        raise Skip(f"npm could not install eventsource: {result.stderr.decode()[-300:]}")
+    shutil.copyfile(NPM / "package-lock.json", done)
+
+
+def node_watch(*arguments):
+    install_package()
+    return Lines("node", "watch.mjs", *arguments, cwd=CACHE)
+
+
+def is_id(number):
+    return lambda line: line.get("id") == number
+
+
+@case
+def npm_eventsource_watches_and_resumes_after_a_restart():
+    with Server() as server:
+        server.append_all("a", ["one", "two"])
+        with node_watch(server.url("/v1/streams/a")) as watching:
+            lines = watching.until(is_id(2))
+            equal(lines, [{"open": True}, {"id": 1, "data": "one"}, {"id": 2, "data": "two"}])
+            server.append("a", {"three": [3, "é"]})
+            equal(watching.until(is_id(3))[-1]["data"], {"three": [3, "é"]})
+            for number, how in ((4, signal.SIGTERM), (6, signal.SIGKILL)):
+                server.restart(how)
+                server.append("a", number)
+                server.append("a", number + 1)
+                lines = watching.until(is_id(number + 1), RECONNECT_S)
+                seen = [line["id"] for line in lines if "id" in line]
+                equal(seen, [number, number + 1], f"after signal {how}")
+        equal(ids_of(server.replay("a")), list(range(1, 8)))
+
+
+@case
+def npm_eventsource_takes_types_and_keys():
+    with Server(is_open=False) as server:
+        key = weir("key", "create", "--data", server.data).stdout.decode().strip()
+        server.key = key
+        equal(server.ask("POST", "/v1/streams/a?event=note", JSON_FIELDS, b"1").status, 201)
+        with node_watch(server.url("/v1/streams/a"), key) as watching:
+            equal(watching.until(is_id(1))[-1], {"id": 1, "note": "1"})
+        with node_watch(server.url(f"/v1/streams/a?api_key={key}")) as watching:
+            equal(watching.until(is_id(1))[-1], {"id": 1, "note": "1"})
+        with node_watch(server.url("/v1/streams/a")) as watching:
+            equal(watching.until(lambda line: "error" in line)[-1], {"error": 401, "state": 2},
+                  "without a key it does not come again")
+
+
+# ---- a browser ----
+
+PAGE = """<!doctype html><title>weir</title><script>
+let queue = Promise.resolve()
+const say = (what) => {
+  queue = queue.then(() => fetch('/report', {method: 'POST', body: JSON.stringify(what)}))
+}
+const source = new EventSource(TARGET)
+source.onopen = () => say({open: true})
+source.onmessage = (event) => say({id: Number(event.lastEventId), data: JSON.parse(event.data)})
+source.onerror = () => say({error: true, state: source.readyState})
+fetch(POST_TARGET, {method: 'POST', headers: {'Content-Type': 'application/json'}, body: '"by fetch"'})
+  .then((answer) => answer.json()).then((answer) => say({posted: answer.id}))
+  .catch((problem) => say({failed: String(problem)}))
+</script>"""
+
+
+SIMPLE_PAGE = """<!doctype html><title>weir</title><script>
+const bodies = ['1', new Blob(['1']), new Blob(['1'], {type: 'text/plain'}), new URLSearchParams('a=1'),
+                new TextEncoder().encode('1'), new FormData()]
+const send = async () => {
+  for (const body of bodies) {
+    await fetch(TARGET, {method: 'POST', mode: 'no-cors', body}).catch(() => 0)
+    navigator.sendBeacon(TARGET, body)
+  }
+  await fetch('/report', {method: 'POST', body: JSON.stringify({sent: bodies.length})})
+}
+send()
+</script>"""
+
+
+class Pages:
+    """Serves the page and takes what it reports."""
+
+    def __init__(self):
+        pages = self
+        self.page = ""
+        self.reports = []
+        self.changed = threading.Condition()
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                body = pages.page.encode() if self.path == "/" else b""
+                self.send_response(200)
+                self.send_header("Content-Type", "text/html")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def do_POST(self):
+                report = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                with pages.changed:
+                    pages.reports.append(report)
+                    pages.changed.notify_all()
+                self.send_response(204)
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self.server.server_address[1]
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def show(self, server):
+        """Makes the page watch stream a and append to b."""
+        page = PAGE.replace("POST_TARGET", json.dumps(server.url("/v1/streams/b")))
+        self.page = page.replace("TARGET", json.dumps(server.url("/v1/streams/a")))
+        return f"http://127.0.0.1:{self.port}/"
+
+    def show_simple(self, server):
+        """Makes the page append by every request that a browser sends without asking."""
+        self.page = SIMPLE_PAGE.replace("TARGET", json.dumps(server.url("/v1/streams/a")))
+        return f"http://127.0.0.1:{self.port}/"
+
+    def wait(self, wanted, text, wait_s=WAIT_S):
+        """Until a report for which wanted() holds has come."""
+        with self.changed:
+            if not self.changed.wait_for(lambda: any(map(wanted, self.reports)), wait_s):
+                raise Failure(f"waited in vain until {text}; reports: {self.reports[-8:]}")
+
+    def ids(self):
+        with self.changed:
+            return [report["id"] for report in self.reports if "id" in report]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@contextlib.contextmanager
+def browser(url):
+    """Chromium on a page, in a profile and a process group of its own."""
+    need("chromium")
+    with tempfile.TemporaryDirectory(prefix="weir-browser-", ignore_cleanup_errors=True) as profile:
+        child = subprocess.Popen(
+            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+             "--disable-background-networking", "--disable-component-update", "--disable-sync",
+             "--disable-dev-shm-usage", "--remote-debugging-port=0", f"--user-data-dir={profile}", url],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            start_new_session=True)
+        try:
+            yield child
+        finally:
+            os.killpg(child.pid, signal.SIGKILL)
+            child.wait()
+
+
+@case
+def browser_eventsource_watches_and_resumes_after_a_restart():
+    need("chromium")
+    with Pages() as pages, Server("--cors-origin", f"http://127.0.0.1:{pages.port}") as server:
+        server.append_all("a", ["one", "two"])
+        with browser(pages.show(server)):
+            pages.wait(is_id(2), "the page has what is there", WAIT_S * 2)
+            pages.wait(lambda report: "posted" in report or "failed" in report, "the page has posted")
+            expect({"posted": 1} in pages.reports, "an append by the page", pages.reports)
+            server.append("a", {"three": 3})
+            pages.wait(is_id(3), "a live event has come")
+            for number, how in ((4, signal.SIGTERM), (6, signal.SIGKILL)):
+                server.restart(how)
+                server.append_all("a", [number, number + 1])
+                pages.wait(is_id(number + 1), f"it came again after signal {how}", RECONNECT_S)
+            equal(pages.ids(), list(range(1, 8)), "ids that the page saw")
+        equal(server.replay("b"), [(1, b'"by fetch"')])
+
+
+@case
+def browser_of_another_origin_sees_nothing():
+    need("chromium")
+    with Pages() as pages, Server() as server:
+        server.append("a", "secret")
+        with browser(pages.show(server)):
+            pages.wait(lambda report: report.get("state") == 2, "the stream was refused", WAIT_S * 2)
+            pages.wait(lambda report: "failed" in report, "the append was refused")
+            equal(pages.ids(), [])
+        equal(server.replay("b"), [], "nothing was appended")
+
+
+@case
+def browser_of_another_origin_cannot_append_without_asking():
+    need("chromium")
+    with Pages() as pages, Server() as server:
+        with browser(pages.show_simple(server)):
+            pages.wait(lambda report: report.get("sent") == 6, "the page has sent all", WAIT_S * 2)
+        equal(server.replay("a"), [], "what a page could append")
+
+
+# ---- load generators ----
+
+def expect_wrk(*words):
+    need("wrk")
+    done = run("wrk", "-t1", "-d2s", "--timeout", "10s", *words)
+    text = done.stdout.decode()
+    equal(done.returncode, 0, text + done.stderr.decode())
+    expect("Socket errors" not in text and "Non-2xx" not in text, "errors", text)
+    n = int(re.search(r"(\d+) requests in", text).group(1))
+    expect(n > 0, "requests", text)
+    return n
+
+
+@case
+def wrk_finishes_without_errors():
+    with Server() as server:
+        expect_wrk("-c32", server.url("/healthz"))
+        server.append_all("a", list(range(300)))
+        expect_wrk("-c8", server.url("/v1/streams/a?live=false"))
+
+
+@case
+def wrk_appends_without_errors():
+    with Server() as server, tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+        script.write('wrk.method = "POST"\nwrk.body = [[{"a":1}]]\n'
+                     'wrk.headers["Content-Type"] = "application/json"\n')
+        script.flush()
+        n = expect_wrk("-c16", "-s", script.name, server.url("/v1/streams/a"))
+        last = int(server.ask("HEAD", "/v1/streams/a").field("weir-last-id"))
+        # What was in flight when wrk stopped counting may be there, too.
+        expect(n <= last <= n + 16, f"{n} answers, {last} events")
+
+
+def expect_h2load(n, *words):
+    need("h2load")
+    done = run("h2load", "--h1", "-t", "1", "-n", str(n), *words)
+    text = done.stdout.decode()
+    equal(done.returncode, 0, text + done.stderr.decode())
+    expect(f"{n} total, {n} started, {n} done, {n} succeeded, 0 failed, 0 errored, 0 timeout" in text,
+           "requests", text)
+    expect(f"status codes: {n} 2xx, 0 3xx, 0 4xx, 0 5xx" in text, "status codes", text)
+
+
+@case
+def h2load_finishes_without_errors():
+    with Server() as server, tempfile.NamedTemporaryFile() as body:
+        body.write(b'{"a":[1,2,3]}')
+        body.flush()
+        expect_h2load(5000, "-c", "16", server.url("/healthz"))
+        expect_h2load(5000, "-c", "4", "-m", "16", server.url("/healthz"))
+        expect_h2load(2000, "-c", "16", "-m", "4", "-d", body.name, "-H", "content-type: application/json",
+                      server.url("/v1/streams/a"))
+        equal(ids_of(server.replay("a")), list(range(1, 2001)))
+
+
+if __name__ == "__main__":
+    main()
