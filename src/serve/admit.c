@@ -30,16 +30,22 @@ enum {
     ALL_METHODS = (1u << HTTP_OTHER) - 1,
 };
 
-static void put_allow(struct weir_buf *b, char bytes[ALLOW_BYTES], unsigned methods)
+/* The value of Allow, in memory of its own. */
+struct allow {
+    char bytes[ALLOW_BYTES];
+    struct weir_buf text;
+};
+
+static struct weir_slice write_allow(struct allow *a, unsigned methods)
 {
-    *b = (struct weir_buf){.ptr = bytes, .cap = ALLOW_BYTES, .max = ALLOW_BYTES};
-    router_write_allow(b, methods);
+    a->text = (struct weir_buf){.ptr = a->bytes, .cap = ALLOW_BYTES, .max = ALLOW_BYTES};
+    router_write_allow(&a->text, methods);
+    return weir_buf_slice(&a->text);
 }
 
 static void answer_options(struct exchange *ex, const struct http_head *head)
 {
-    char bytes[ALLOW_BYTES];
-    struct weir_buf allow;
+    struct allow memory;
     struct weir_slice method;
     unsigned methods =
         weir_slice_is(head->path, "*") ? ALL_METHODS : router_methods(routes, head->path);
@@ -47,10 +53,10 @@ static void answer_options(struct exchange *ex, const struct http_head *head)
         exchange_error(ex, WEIR_NOT_FOUND, NULL);
         return;
     }
-    put_allow(&allow, bytes, methods);
-    exchange_field(ex, "Allow", weir_buf_slice(&allow));
+    struct weir_slice allow = write_allow(&memory, methods);
+    exchange_field(ex, "Allow", allow);
     if (ex->origin.len > 0 && http_find(head, "access-control-request-method", &method))
-        put_preflight(ex, weir_buf_slice(&allow));
+        put_preflight(ex, allow);
     exchange_empty(ex, 204);
 }
 
@@ -134,10 +140,8 @@ static bool admit_key(struct exchange *ex, const struct http_head *head)
 
 static void refuse_method(struct exchange *ex, unsigned methods)
 {
-    char bytes[ALLOW_BYTES];
-    struct weir_buf allow;
-    put_allow(&allow, bytes, methods);
-    exchange_field(ex, "Allow", weir_buf_slice(&allow));
+    struct allow memory;
+    exchange_field(ex, "Allow", write_allow(&memory, methods));
     exchange_error(ex, WEIR_BAD_METHOD, NULL);
 }
 

@@ -25,7 +25,7 @@ struct conn;
 enum {
     EXCHANGE_MAGIC = 0x65786368,
     EXCHANGE_BYTES = 1280,   /* the block: struct, a small commit and its answer */
-    EXCHANGE_SPARES = 1024,  /* blocks that a worker keeps for the next ones */
+    EXCHANGE_SPARES = 256,   /* blocks that a worker keeps for the next ones */
     REQUEST_ID_BYTES = 64,   /* longest that a client may choose */
     LOGGED_PATH_BYTES = 256, /* of a path in the access log */
 };
