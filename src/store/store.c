@@ -339,8 +339,11 @@ void store_commit_run(struct store *s, struct commit_run *run)
         }
         c = next;
     }
-    if (s->queue_first && s->committer_waits) pthread_cond_signal(&s->queue_filled);
+    bool must_wake = s->queue_first && s->committer_waits;
+    if (must_wake) s->committer_waits = false;
     pthread_mutex_unlock(&s->queue_lock);
+    /* Not under the lock, which the committer would only wake up to wait for. */
+    if (must_wake) pthread_cond_signal(&s->queue_filled);
     while (refused) {
         c = refused;
         refused = c->next;
