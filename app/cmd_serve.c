@@ -40,7 +40,7 @@ static const char help[] =
     "  --no-confine       keep the system calls that a server does not need\n"
     "  --loops N          threads that serve; without: one for each processor\n"
     "  --grace TIME       how long to wait for answers when ending (10s)\n"
-    "  --reserve BYTES    memory to take at the start already\n"
+    "  --reserve BYTES    memory to take at the start, not under load (24M)\n"
     "\n"
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
@@ -56,6 +56,9 @@ static const char help[] =
     "Exit status: 0 ended in good order, 1 error, 2 wrong usage. More: weir-serve(1).\n";
 
 /* What the options say that is no field of struct server_options. */
+/* What the store's and the fan's ceilings allow them to take, and some connections. */
+enum { RESERVE_BYTES = 24 << 20 };
+
 struct serve_words {
     const char *data;
     const char *durability;
@@ -190,6 +193,7 @@ static int run(int argc, char **argv)
     struct serve_words words = {.durability = "full", .log = "text"};
     char folder[DATA_FOLDER_BYTES];
     server_options_init(&o);
+    o.reserve_bytes = RESERVE_BYTES;
     trace_init(&trace, &clock_system, STDERR_FILENO);
     o.trace = &trace;
     o.takes_inherited = true;
