@@ -308,6 +308,7 @@ def run_folder(job, seed, kinds, n_kills, report):
             server.start()
             start_s = time.monotonic() - begin
             story.check(server)
+            server.expect_no_complaint()
             # Half of the folders go on after a clean end, half after one more kill.
             if chance.random() < 0.5:
                 status = server.stop()

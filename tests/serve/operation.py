@@ -12,14 +12,15 @@ import re
 import signal
 import socket
 import ssl
+import stat
 import subprocess
 import tempfile
 import time
 
 from crowd import Crowd, Reader, Writer
 from support import (JSON_FIELDS, WAIT_S, Conn, Failure, Server, Skip, Watch, appended_id, case, equal, expect,
-                     ids_of, main, make_certificate, post_bytes, program, request_bytes,
-                     to_json, values_of, wait_until, weir)
+                     ids_of, main, make_certificate, post_bytes, request_bytes,
+                     to_json, values_of, wait_until, weir, words_of)
 
 # ---- keys ----
 
@@ -197,6 +198,46 @@ def keys_resource_works_over_http():
             answer.error()
 
 
+@case
+def control_socket_is_for_its_user_alone():
+    with Server(is_open=False) as server:
+        path = os.path.join(server.data, "control.sock")
+        equal(stat.S_IMODE(os.stat(path).st_mode) & 0o077, 0, "rights of others")
+        make_key(server)
+
+
+@case
+def backup_under_load_is_a_whole_prefix():
+    with tempfile.TemporaryDirectory() as folder, Server() as server, Crowd() as crowd:
+        acked = 0
+
+        def on_answer(writer, token, status, body):
+            nonlocal acked
+            equal(status, 201)
+            acked += 1
+            writer.append(0, "a", b"1")
+
+        for _ in range(4):
+            writer = Writer(crowd, server.port, on_answer)
+            for _ in range(8):
+                writer.append(0, "a", b"1")
+        crowd.run(lambda: acked > 300, "there is load")
+        least = acked
+        os.mkdir(os.path.join(folder, "data"))
+        copy = os.path.join(folder, "data", "weir.db")
+        child = subprocess.Popen(words_of("store", "backup", copy, "--data", server.data),
+                                 stderr=subprocess.PIPE, stdout=subprocess.PIPE)
+        crowd.run(lambda: child.poll() is not None, "the backup is done")
+        equal(child.returncode, 0, child.communicate()[1].decode())
+        crowd.run(lambda: acked > least + 300, "the load went on")
+        with Server(data=os.path.join(folder, "data")) as second:
+            events = second.replay("a")
+            equal(ids_of(events), list(range(1, len(events) + 1)))
+            expect(least <= len(events) <= acked + 32, "events in the copy", len(events), least, acked)
+        done = weir("store", "check", "--data", server.data)
+        equal(done.returncode, 0, done.stdout.decode() + done.stderr.decode())
+
+
 # ---- TLS ----
 
 def tls_client(cert, **options):
@@ -249,6 +290,23 @@ def tls_port_survives_what_is_not_tls():
                         conn.end_sending()
                     rest = conn.take_all()
                     expect(not rest.startswith(b"HTTP/1.1 200"), "answered in the clear", rest)
+            with Conn(server, tls=tls_client(cert)) as conn:
+                equal(conn.ask("GET", "/healthz").status, 200)
+
+
+@case
+def handshakes_that_do_not_come_to_an_end_are_cut():
+    with tempfile.TemporaryDirectory() as folder:
+        cert, key = make_certificate(folder)
+        with Server("--tls-cert", cert, "--tls-key", key, "--head-timeout", "1s",
+                    "--idle-timeout", "1s") as server:
+            with Conn(server) as silent, Conn(server) as half:
+                half.send(bytes.fromhex("16030100a5010000a10303"))
+                begin = time.monotonic()
+                silent.take_all()
+                half.take_all()
+                took = time.monotonic() - begin
+                expect(took < 10 * max(1, WAIT_S / 30), f"cut after {took:.1f} s")
             with Conn(server, tls=tls_client(cert)) as conn:
                 equal(conn.ask("GET", "/healthz").status, 200)
 
@@ -340,7 +398,7 @@ def ipv6_is_served():
     if not socket.has_ipv6 or not os.path.exists("/proc/net/if_inet6"):
         raise Skip("there is no IPv6 here")
     with tempfile.TemporaryDirectory() as data:
-        child = subprocess.Popen([program(), "serve", "--data", data, "--open", "--listen", "[::1]:0"],
+        child = subprocess.Popen(words_of("serve", "--data", data, "--open", "--listen", "[::1]:0"),
                                  stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
         try:
             line = child.stdout.readline().decode()
@@ -364,8 +422,8 @@ def socket_of_the_service_manager_is_used_and_it_is_notified():
         notify.settimeout(WAIT_S)
         script = 'exec 3<&"$0"; export LISTEN_PID=$$ LISTEN_FDS=1; exec "$@"'
         number = listener.fileno()
-        child = subprocess.Popen(["bash", "-c", script, str(number), program(), "serve", "--data",
-                                  os.path.join(folder, "data"), "--open"],
+        child = subprocess.Popen(["bash", "-c", script, str(number),
+                                  *words_of("serve", "--data", os.path.join(folder, "data"), "--open")],
                                  pass_fds=[number], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                  env={**os.environ, "NOTIFY_SOCKET": path})
         try:

@@ -142,8 +142,7 @@ def answers_that_nobody_reads_stop_the_reading_of_requests():
         except socket.timeout:
             pass
         server.healthy()
-        grown = server.rss_bytes() - before
-        expect(grown < 24 * MEBIBYTE, f"{n_sent} bytes of requests sent; grown by", grown)
+        server.expect_grown_less(before, 24 * MEBIBYTE, f"{n_sent} bytes of requests sent")
 
 
 # ---- bodies ----
@@ -489,6 +488,32 @@ def bodies_that_do_not_come_are_cut():
 
 
 @case
+def answers_that_nobody_reads_are_cut():
+    with Server("--write-timeout", "1s") as server, server.connect(receive_bytes=4096) as conn:
+        conn.sock.settimeout(1)
+        try:
+            for _ in range(200):
+                conn.send(request_bytes("GET", "/metrics") * 100)
+        except OSError:
+            pass
+        wait_until(lambda: server.metric(r'weir_connections_closed_total\{reason="write_timeout"\}'),
+                   "the connection was cut")
+
+
+@case
+def event_streams_that_nobody_reads_are_cut():
+    with Server("--stall-timeout", "1s") as server:
+        for _ in range(10):
+            server.append("a", "x" * 900_000)
+        with server.watch("a", receive_bytes=4096), server.watch("b") as waiting:
+            wait_until(lambda: server.metric(r'weir_connections_closed_total\{reason="stall_timeout"\}'),
+                       "the stalled one was cut")
+            # Who has read everything is not stalled, however long nothing comes.
+            server.append("b", 1)
+            equal(waiting.must_next(), (1, b"1"))
+
+
+@case
 def connections_have_a_ceiling():
     with Server("--max-connections", "20") as server:
         conns = []
@@ -554,8 +579,7 @@ def thousand_idle_connections_cost_little():
             for sock in socks:
                 sock.settimeout(WAIT_S)
                 expect(sock.recv(4096).startswith(b"HTTP/1.1 200"), "an answer")
-            grown = server.rss_bytes() - before
-            expect(grown < 900 * 4096, "900 idle connections, grown by", grown)
+            server.expect_grown_less(before, 900 * 4096, "900 idle connections")
         finally:
             for sock in socks:
                 sock.close()

@@ -129,9 +129,14 @@ def program():
     return str(pathlib.Path(path).resolve())
 
 
+def words_of(*arguments):
+    """The program with its arguments, behind $WEIR_WRAPPER if there is one."""
+    return [*os.environ.get("WEIR_WRAPPER", "").split(), program(), *arguments]
+
+
 def weir(*arguments, **options):
     """Runs another command of weir to its end."""
-    return subprocess.run([program(), *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+    return subprocess.run(words_of(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           timeout=WAIT_S, check=False, **options)
 
 
@@ -170,12 +175,14 @@ class Server:
                 status = self.stop()
                 if kind is None:
                     equal(status, 0, f"exit status of the server, which said {self.errors()[-600:]!r}")
+            if kind is None:
+                self.expect_no_complaint()
         finally:
             self.end()
 
     def command(self):
         host = "127.0.0.1"
-        words = [program(), "serve", "--data", self.data, "--listen", f"{host}:{self.port}"]
+        words = words_of("serve", "--data", self.data, "--listen", f"{host}:{self.port}")
         return words + (["--open"] if self.is_open else []) + self.options
 
     def spawn(self, **options):
@@ -221,6 +228,11 @@ class Server:
     def errors(self):
         with open(self._err.name, "rb") as file:
             return file.read().decode(errors="replace")
+
+    def expect_no_complaint(self):
+        """That no check of ours and no sanitizer said anything, whatever became of it."""
+        match = re.search(r"(?s)(this must hold|[A-Z][a-z]+Sanitizer|runtime error:).{0,3000}", self.errors())
+        expect(not match, "the server said", match and match.group(0))
 
     def send_signal(self, number):
         self.child.send_signal(number)
@@ -271,6 +283,13 @@ class Server:
         """Resident memory of its own, without files."""
         text = pathlib.Path(f"/proc/{self.child.pid}/status").read_text()
         return int(re.search(r"RssAnon:\s*(\d+) kB", text).group(1)) * KIBIBYTE
+
+    def expect_grown_less(self, before, allowed, text):
+        """Nothing is said of sanitizers, whose memory is their own."""
+        grown = self.rss_bytes() - before
+        program_bytes = pathlib.Path(f"/proc/{self.child.pid}/exe").read_bytes()
+        if b"__asan_init" not in program_bytes and b"__tsan_init" not in program_bytes:
+            expect(grown <= allowed, f"{text}: grown by", grown)
 
     def n_descriptors(self):
         return len(os.listdir(f"/proc/{self.child.pid}/fd"))
