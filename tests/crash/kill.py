@@ -40,6 +40,8 @@ from support import Failure, Server, program, to_json  # noqa: E402
 
 KINDS = ["time", "ack", "start", "stop", "sync", "write"]
 KILLS_PER_FOLDER = 8
+# One for each folder: none of them may make a difference to what survives a kill.
+OPTIONS = [[], ["--loops", "1"], ["--loops", "4"], ["--durability", "normal"]]
 LOAD_S = 0.15
 PATIENT_S = 1.5
 
@@ -295,7 +297,7 @@ def run_folder(job, seed, kinds, n_kills, report):
     chance = random.Random(seed)
     story = Story(chance)
     folder = tempfile.mkdtemp(prefix="weir-kill-")
-    server = Server(data=folder)
+    server = Server(*chance.choice(OPTIONS), data=folder)
     kind = "none"
     start_s = 0.1
     try:

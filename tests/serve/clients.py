@@ -10,6 +10,7 @@ skipped, and says so.
 """
 import contextlib
 import filecmp
+import functools
 import http.server
 import json
 import os
@@ -150,6 +151,16 @@ def curl_over_tls():
 
 # ---- the npm package ----
 
+@functools.cache
+def why_not_installed():
+    """Installs the package; returns why that went wrong, or nothing."""
+    try:
+        install_package()
+    except Skip as why:
+        return str(why)
+    return ""
+
+
 def install_package():
     """npm ci, once: nothing is fetched while the lock file says the same."""
     for program in ("node", "npm"):
@@ -161,14 +172,15 @@ def install_package():
         return
     for name in ("package.json", "package-lock.json", ".npmrc"):
         shutil.copyfile(NPM / name, CACHE / name)
-    result = run("npm", "ci", "--prefer-offline", cwd=CACHE)
+    result = run("npm", "ci", "--prefer-offline", "--fetch-retries=1", cwd=CACHE)
     if result.returncode != 0:
-        raise Skip(f"npm could not install eventsource: {result.stderr.decode()[-300:]}")
+        raise Skip(f"npm could not install eventsource: {' '.join(result.stderr.decode().split())[:300]}")
     shutil.copyfile(NPM / "package-lock.json", done)
 
 
 def node_watch(*arguments):
-    install_package()
+    if why_not_installed():
+        raise Skip(why_not_installed())
     return Lines("node", "watch.mjs", *arguments, cwd=CACHE)
 
 

@@ -532,7 +532,7 @@ def connections_have_a_ceiling():
             for conn in conns:
                 equal(conn.ask("GET", "/healthz").status, 200, "those that are there")
             conns.pop().close()
-            wait_until(lambda: server.is_served(), "there is room again")
+            wait_until(server.is_served, "there is room again")
         finally:
             for conn in conns:
                 conn.close()
@@ -547,22 +547,19 @@ def running_out_of_descriptors_stops_nobody():
         server.stop()
         server.start(preexec_fn=few)
         equal(server.append("a", 1), 1)
-        with server.watch("a") as watch:
+        with server.watch("a") as watch, server.connect() as early:
             watch.must_next()
+            equal(early.ask("GET", "/healthz").status, 200)
             held = [socket.create_connection(("127.0.0.1", server.port)) for _ in range(150)]
-            with server.connect() as first:
-                # Whoever is connected is served; the others wait or are turned away.
-                for sock in held[:10]:
-                    sock.sendall(request_bytes("GET", "/healthz"))
-                for sock in held[:10]:
-                    sock.settimeout(WAIT_S)
-                    expect(sock.recv(100).startswith((b"HTTP/1.1 200", b"HTTP/1.1 503")) or True, "served")
-                first.close()
+            # Whoever is connected is served; the others wait or are turned away.
+            for i in range(2, 12):
+                equal(appended_id(early.ask("POST", "/v1/streams/a", JSON_FIELDS, b"0")), i)
+                equal(watch.must_next(), (i, b"0"))
             for sock in held:
                 sock.close()
-            wait_until(lambda: server.is_served(), "there is room again")
-            equal(server.append("a", 2), 2)
-            equal(watch.must_next(), (2, b"2"))
+            wait_until(server.is_served, "there is room again")
+            equal(server.append("a", 2), 12)
+            equal(watch.must_next(), (12, b"2"))
 
 
 @case
