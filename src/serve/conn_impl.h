@@ -75,7 +75,8 @@ struct feed {
     bool ends_at_newest; /* of the order */
     bool has_last_id;
     bool wants_beat;
-    bool is_ending; /* end after the piece under way */
+    bool has_spoken; /* since its deadline was last looked at */
+    bool is_ending;  /* end after the piece under way */
     bool is_stalled;
 };
 

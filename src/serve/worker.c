@@ -42,7 +42,7 @@ static uint64_t length_of(const struct worker *w, const struct conn *c, enum dea
     case DEADLINE_IDLE: return l->idle_timeout_ms;
     case DEADLINE_WRITE: return l->write_timeout_ms;
     case DEADLINE_STALL: return l->stall_timeout_ms;
-    case DEADLINE_BEAT: return c->feed.beat_ms;
+    case DEADLINE_BEAT: return c->feed.beat_ms / 2; /* looked at twice, silent the second time */
     case DEADLINE_LINGER: return LINGER_MS;
     case DEADLINE_NONE:
     case N_DEADLINES: break;

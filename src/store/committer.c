@@ -15,6 +15,7 @@
  * that no batch has two logs of one name.
  */
 #include <sched.h>
+#include <stdatomic.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -576,6 +577,7 @@ static void take_batch(struct store *s, struct batch *b)
     *end = NULL;
     if (!s->queue_first) s->queue_end = &s->queue_first;
     s->queued_bytes -= n_bytes;
+    atomic_fetch_sub(&s->n_queued, b->n_commits);
 }
 
 /* Waits for commits; false when there will be none. May come back with nothing to do. */
@@ -611,7 +613,8 @@ static void sync_late(struct store *s, bool is_end)
 
 /*
  * On one processor those who were just told cannot say what they want next while we run, and
- * every batch would be half of what it could be. With more of them nobody is in anybody's way.
+ * a batch would have little of what it could have. So when less is waiting than half of what
+ * was told, they go first. With more processors nobody is in anybody's way.
  */
 static bool must_give_way(void)
 {
@@ -628,7 +631,7 @@ void *committer_run(void *store)
         if (!next_batch(s, &b)) break;
         if (b.commits) {
             run_batch(s, &b);
-            if (gives_way) sched_yield();
+            if (gives_way && atomic_load(&s->n_queued) < b.n_commits / 2) sched_yield();
         }
         sync_late(s, false);
     }
