@@ -123,13 +123,44 @@ static enum weir_status look_at_key(struct exchange *ex, const struct http_head 
     return (who->scopes & ex->route->scope) ? WEIR_OK : WEIR_FORBIDDEN;
 }
 
+static bool ends_with(struct weir_slice s, const char *lower_end)
+{
+    size_t len = strlen(lower_end);
+    return s.len >= len && strncasecmp(s.ptr + s.len - len, lower_end, len) == 0;
+}
+
+/*
+ * Whether a request means this machine by name. Without keys that is all that stands between the
+ * server and a page whose own name was made to point here after the browser had loaded it.
+ */
+static bool is_loopback_name(struct weir_slice host)
+{
+    if (host.len == 0 || weir_slice_is(host, "[::1]")) return true;
+    if (host.ptr[0] == '[') {
+        const char *end = memchr(host.ptr, ']', host.len);
+        return end && weir_slice_is(slice_of(host.ptr, (size_t)(end + 1 - host.ptr)), "[::1]");
+    }
+    const char *colon = memchr(host.ptr, ':', host.len);
+    if (colon) host.len = (size_t)(colon - host.ptr);
+    bool is_name = host.len == 9 && ends_with(host, "localhost");
+    bool is_number = host.len > 4 && memcmp(host.ptr, "127.", 4) == 0 &&
+                     strspn(host.ptr, "0123456789.") >= host.len;
+    return is_name || is_number || ends_with(host, ".localhost");
+}
+
+static bool admit_all(struct exchange *ex, const struct http_head *head)
+{
+    ex->access = &everything;
+    if (ex->is_local || is_loopback_name(head->host)) return true;
+    exchange_error(ex, WEIR_FORBIDDEN,
+                   "without keys (--open) the host has to be localhost or 127.0.0.1");
+    return false;
+}
+
 static bool admit_key(struct exchange *ex, const struct http_head *head)
 {
     uint64_t retry_after_ms = 0;
-    if (ex->is_local || ex->worker->server->options.is_open) {
-        ex->access = &everything;
-        return true;
-    }
+    if (ex->is_local || ex->worker->server->options.is_open) return admit_all(ex, head);
     if (ex->route->scope == SCOPE_NONE) return true;
     enum weir_status st = look_at_key(ex, head, &retry_after_ms);
     if (st != WEIR_OK) refuse_key(ex, st, retry_after_ms);

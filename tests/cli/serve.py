@@ -321,7 +321,7 @@ def check_signals(weir, count, top):
     for name in ("SIGTERM", "SIGINT"):
         with Server(weir, os.path.join(top, name), "--open") as server:
             with socket.create_connection((server.address.hostname, server.address.port)) as idle:
-                idle.sendall(b"GET /v1/streams/demo HTTP/1.1\r\nHost: x\r\n\r\n")
+                idle.sendall(b"GET /v1/streams/demo HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 idle.settimeout(WAIT_S)
                 head = idle.recv(4096)
                 server.tell(getattr(signal, name))

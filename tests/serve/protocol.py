@@ -373,6 +373,18 @@ def content_type_is_compared_as_media_types_are():
 
 
 @case
+def a_page_whose_name_was_made_to_point_here_gets_nothing():
+    names = {"localhost": 200, "LOCALHOST:1": 200, "a.localhost": 200, "127.0.0.1": 200, "127.9.9.9:80": 200,
+             "[::1]": 200, "[::1]:80": 200, "evil.example": 403, "127.0.0.1.evil.example": 403,
+             "localhost.evil.example": 403, "notlocalhost": 403, "[::2]": 403, "10.0.0.1": 403}
+    with Server() as server:
+        for name, status in names.items():
+            with server.connect() as conn:
+                conn.send(f"GET /v1/streams/a?live=false HTTP/1.1\r\nHost: {name}\r\n\r\n".encode())
+                equal(conn.answer().status, status, name)
+
+
+@case
 def docs_url_leads_to_the_code():
     with Server() as server:
         error = server.ask("GET", "/nothing").json()["error"]

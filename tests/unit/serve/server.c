@@ -134,7 +134,8 @@ static void forget(void)
 }
 
 #define APPEND(name, body_len, body)                                                               \
-    "POST /v1/streams/" name " HTTP/1.1\r\nHost: h\r\nContent-Length: " body_len "\r\n\r\n" body
+    "POST /v1/streams/" name " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " body_len           \
+    "\r\n\r\n" body
 
 /* ---- requests and answers ---- */
 
@@ -145,7 +146,7 @@ TEST(what_is_appended_is_watched)
     start(&r);
     int fd = dial(&r);
     forget();
-    say(fd, "GET /v1/streams/a HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/a HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "\r\n\r\n", 1));
     T_OK(strstr(reply, "HTTP/1.1 200 OK\r\n"));
     T_OK(strstr(reply, "Content-Type: text/event-stream\r\n"));
@@ -176,10 +177,10 @@ TEST(pipelined_answers_come_in_the_order_of_their_requests)
     /* More than may be in flight, safe and unsafe ones mixed. */
     for (int i = 0; i < N; i++) {
         say(fd, APPEND("p", "1", "1"));
-        if (i % 7 == 0) say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
-        if (i % 11 == 0) say(fd, "GET /nowhere HTTP/1.1\r\nHost: h\r\n\r\n");
+        if (i % 7 == 0) say(fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+        if (i % 11 == 0) say(fd, "GET /nowhere HTTP/1.1\r\nHost: localhost\r\n\r\n");
     }
-    say(fd, "GET /last HTTP/1.1\r\nHost: h\r\nConnection: close\r\n\r\n");
+    say(fd, "GET /last HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
     hear_end(fd);
     const char *at = reply;
     for (int i = 0; i < N; i++) {
@@ -205,7 +206,7 @@ TEST(a_body_may_come_in_pieces)
     forget();
     static const char *const pieces[] = {"POST /v1/str",
                                          "eams/b HTTP/1.1\r\nHo",
-                                         "st: h\r\nContent-",
+                                         "st: localhost\r\nContent-",
                                          "Length: 8\r\n\r\n{\"",
                                          "x\":",
                                          "12}",
@@ -213,11 +214,11 @@ TEST(a_body_may_come_in_pieces)
     for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) say(fd, pieces[i]);
     T_OK(hear(fd, "{\"id\":2}", 1));
     forget();
-    say(fd, "POST /v1/streams/b HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n\r\n"
+    say(fd, "POST /v1/streams/b HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n"
             "3\r\n[1,\r\n2\r\n2]\r\n0\r\n\r\n");
     T_OK(hear(fd, "{\"id\":3}", 1));
     forget();
-    say(fd, "GET /v1/streams/b?live=0 HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/b?live=0 HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "\r\n0\r\n\r\n", 1));
     T_OK(strstr(reply, "id: 1\ndata: {\"x\":12}\n\nid: 2\ndata: 2\n\nid: 3\ndata: [1,2]\n\n"));
     /* The connection goes on after the stream. */
@@ -235,13 +236,13 @@ TEST(a_client_that_waits_is_told_to_go_on)
     start(&r);
     int fd = dial(&r);
     forget();
-    say(fd, "POST /v1/streams/c HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+    say(fd, "POST /v1/streams/c HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
             "Expect: 100-continue\r\n\r\n");
     T_OK(hear(fd, "HTTP/1.1 100 Continue\r\n\r\n", 1));
     say(fd, "1");
     T_OK(hear(fd, "{\"id\":1}", 1));
     forget();
-    say(fd, "POST /nowhere HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+    say(fd, "POST /nowhere HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
             "Expect: 100-continue\r\n\r\n");
     hear_end(fd);
     T_OK(strstr(reply, "HTTP/1.1 404 Not Found\r\n") == reply);
@@ -257,12 +258,14 @@ TEST(what_is_wrong_is_said_in_the_one_shape)
         const char *status;
         const char *code;
     } cases[] = {
-        {"GET /x HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "404 Not Found", "not_found"},
-        {"PUT /healthz HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "405 Method Not Allowed",
-         "method_not_allowed"},
-        {"GET /v1/streams/%zz HTTP/1.1\r\nHost: h\r\nX-Request-Id: me-1\r\n\r\n", "400 Bad Request",
-         "invalid_request"},
-        {"GET /v1/streams/e HTTP/1.1\r\nHost: h\r\nLast-Event-ID: 5\r\nX-Request-Id: me-1\r\n\r\n",
+        {"GET /x HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: me-1\r\n\r\n", "404 Not Found",
+         "not_found"},
+        {"PUT /healthz HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: me-1\r\n\r\n",
+         "405 Method Not Allowed", "method_not_allowed"},
+        {"GET /v1/streams/%zz HTTP/1.1\r\nHost: localhost\r\nX-Request-Id: me-1\r\n\r\n",
+         "400 Bad Request", "invalid_request"},
+        {"GET /v1/streams/e HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 5\r\nX-Request-Id: "
+         "me-1\r\n\r\n",
          "400 Bad Request", "invalid_field"},
     };
     struct running r;
@@ -310,9 +313,10 @@ TEST(head_and_options_are_answered)
     start(&r);
     int fd = dial(&r);
     forget();
-    say(fd, "HEAD /healthz HTTP/1.1\r\nHost: h\r\n\r\nOPTIONS /v1/keys HTTP/1.1\r\nHost: h\r\n"
+    say(fd, "HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\nOPTIONS /v1/keys HTTP/1.1\r\nHost: "
+            "localhost\r\n"
             "Origin: https://app.example\r\nAccess-Control-Request-Method: POST\r\n\r\n"
-            "OPTIONS * HTTP/1.1\r\nHost: h\r\nOrigin: https://evil.example\r\n\r\n");
+            "OPTIONS * HTTP/1.1\r\nHost: localhost\r\nOrigin: https://evil.example\r\n\r\n");
     T_OK(hear(fd, "\r\n\r\n", 3));
     T_OK(strstr(reply, "HTTP/1.1 200 OK\r\n") == reply);
     const char *options = strstr(reply, "HTTP/1.1 204 No Content\r\n");
@@ -336,7 +340,8 @@ static void append_many(const struct running *r, int n, size_t size)
     body[0] = body[size + 1] = '"';
     body[size + 2] = 0;
     snprintf(head, sizeof head,
-             "POST /v1/streams/big HTTP/1.1\r\nHost: h\r\nContent-Length: %zu\r\n\r\n", size + 2);
+             "POST /v1/streams/big HTTP/1.1\r\nHost: localhost\r\nContent-Length: %zu\r\n\r\n",
+             size + 2);
     for (int i = 0; i < n; i++) {
         char want[32];
         say(fd, head);
@@ -378,11 +383,12 @@ TEST(a_reader_that_stops_reading_loses_nothing)
     int small = 32768;
     int fd = dial(&r);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
-    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: localhost\r\n\r\n");
     append_many(&r, N, SIZE);
     forget();
     T_OK(hear(fd, "id: 40\n", 1));
-    say(fd, "DELETE /v1/streams/none HTTP/1.1\r\nHost: h\r\n\r\n"); /* waits behind the stream */
+    say(fd, "DELETE /v1/streams/none HTTP/1.1\r\nHost: localhost\r\n\r\n"); /* waits behind the
+                                                                               stream */
     while (memcmp(reply + reply_len - 4, "\n\n\r\n", 4) != 0 && hear_some(fd)) {
     }
     size_t len = unchunk(reply);
@@ -409,9 +415,9 @@ TEST(a_stream_that_is_dropped_ends)
     say(other, APPEND("d", "1", "1"));
     T_OK(hear(other, "{\"id\":1}", 1));
     forget();
-    say(fd, "GET /v1/streams/d HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/d HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "data: 1\n\n", 1));
-    say(other, "DELETE /v1/streams/d HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(other, "DELETE /v1/streams/d HTTP/1.1\r\nHost: localhost\r\n\r\n");
     hear_end(fd);
     T_OK(reply_len > 7 && memcmp(reply + reply_len - 7, "\r\n0\r\n\r\n", 7) == 0);
     close(fd);
@@ -446,12 +452,12 @@ TEST(writes_that_are_cut_short_change_nothing)
     fault_arm(FAULT_SEND, 1, FAULT_FROM);
     int fd = dial(&r);
     forget();
-    say(fd, "POST /v1/streams/big HTTP/1.1\r\nHost: h\r\nContent-Length: 1\r\n"
+    say(fd, "POST /v1/streams/big HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1\r\n"
             "Expect: 100-continue\r\n\r\n");
     T_OK(hear(fd, "HTTP/1.1 100 Continue\r\n\r\n", 1));
     say(fd, "4");
-    for (int i = 0; i < 20; i++) say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
-    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    for (int i = 0; i < 20; i++) say(fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "data: 4\n\n\r\n", 1));
     T_OK(strncmp(reply, "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 201 Created\r\n", 47) == 0);
     int other = dial(&r);
@@ -491,7 +497,7 @@ TEST(a_head_that_does_not_come_is_timed_out)
     close(fd);
     fd = dial(&r);
     forget();
-    say(fd, "POST /v1/streams/t HTTP/1.1\r\nHost: h\r\nContent-Length: 100\r\n\r\n1");
+    say(fd, "POST /v1/streams/t HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n1");
     hear_end(fd);
     T_OK(strstr(reply, "HTTP/1.1 408 Request Timeout\r\n") == reply);
     close(fd);
@@ -518,7 +524,7 @@ TEST(a_reader_that_never_reads_is_cut_in_time)
     int fd = dial(&r);
     setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &small, sizeof small);
     append_many(&r, 12, 900000);
-    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: localhost\r\n\r\n");
     struct counters_sum sum;
     int tries = 0;
     do {
@@ -540,10 +546,10 @@ TEST(connections_beyond_the_ceiling_are_refused)
     int a = dial(&r);
     int b = dial(&r);
     forget();
-    say(a, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(a, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(a, "HTTP/1.1 200 OK\r\n", 1));
     forget();
-    say(b, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(b, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(b, "HTTP/1.1 200 OK\r\n", 1));
     int c = dial(&r);
     forget();
@@ -581,10 +587,11 @@ TEST(without_a_key_nothing_is_allowed_but_by_the_control_socket)
     T_OK(hear(fd, "missing_authorization", 2));
     T_OK(strstr(reply, "WWW-Authenticate: Bearer") != NULL);
     forget();
-    say(fd, "GET /v1/streams/k HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer weir_wrong\r\n\r\n");
+    say(fd, "GET /v1/streams/k HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer "
+            "weir_wrong\r\n\r\n");
     T_OK(hear(fd, "invalid_token", 2));
     forget();
-    say(fd, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "HTTP/1.1 200 OK\r\n", 1));
     int control = dial_control(&r);
     forget();
@@ -608,7 +615,7 @@ TEST(a_server_that_stops_ends_streams_between_events)
     say(fd, APPEND("s", "1", "1"));
     T_OK(hear(fd, "{\"id\":1}", 1));
     forget();
-    say(fd, "GET /v1/streams/s HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(fd, "GET /v1/streams/s HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(fd, "data: 1\n\n", 1));
     stop(&r);
     T_EQ(r.ended, WEIR_OK);
@@ -629,9 +636,9 @@ TEST(a_server_that_may_not_wait_cuts_what_is_left)
     start(&r);
     int fd = dial(&r);
     forget();
-    say(fd, "POST /v1/streams/s HTTP/1.1\r\nHost: h\r\nContent-Length: 9\r\n\r\n1");
+    say(fd, "POST /v1/streams/s HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n1");
     int other = dial(&r);
-    say(other, "GET /healthz HTTP/1.1\r\nHost: h\r\n\r\n");
+    say(other, "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
     T_OK(hear(other, "200 OK", 1));
     struct counters_sum sum;
     do {
@@ -657,7 +664,7 @@ TEST(what_was_acknowledged_is_there_after_a_restart)
     start(&r);
     fd = dial(&r);
     forget();
-    say(fd, "GET /v1/streams/z?live=0 HTTP/1.1\r\nHost: h\r\nLast-Event-ID: 1\r\n\r\n");
+    say(fd, "GET /v1/streams/z?live=0 HTTP/1.1\r\nHost: localhost\r\nLast-Event-ID: 1\r\n\r\n");
     T_OK(hear(fd, "id: 2\ndata: 2\n\n\r\n0\r\n\r\n", 1));
     close(fd);
     stop(&r);
@@ -685,11 +692,12 @@ TEST(memory_that_cannot_be_had_costs_a_request_and_not_the_server)
     for (uint64_t n = 1; n <= N; n++) {
         fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
         ask_in_need(&r, APPEND("m", "1", "?") APPEND("m", "1", "?"), "}}");
-        ask_in_need(&r, "GET /v1/streams/m HTTP/1.1\r\nHost: h\r\n\r\n", "\r\n\r\n");
-        ask_in_need(&r,
-                    "POST /v1/streams/m HTTP/1.1\r\nHost: h\r\nTransfer-Encoding: chunked\r\n"
-                    "\r\n1\r\n?\r\n0\r\n\r\n",
-                    "}}");
+        ask_in_need(&r, "GET /v1/streams/m HTTP/1.1\r\nHost: localhost\r\n\r\n", "\r\n\r\n");
+        ask_in_need(
+            &r,
+            "POST /v1/streams/m HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
+            "\r\n1\r\n?\r\n0\r\n\r\n",
+            "}}");
         fault_disarm_all();
     }
     int fd = dial(&r);
