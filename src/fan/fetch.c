@@ -202,7 +202,9 @@ void fetch_place_latest(struct tail *t, uint64_t first)
     for (struct fetch *f = t->fetches; f; f = f->next)
         for (struct list_node *i = list_first(&f->subs); i; i = list_next(&f->subs, i)) {
             struct sub *s = CONTAINER_OF(i, struct sub, node);
-            if (s->is_from_latest) s->next = first;
+            if (!s->is_from_latest) continue;
+            s->next = first;
+            s->log_id = t->log_id; /* of this log, should another follow before it is asked */
             s->is_from_latest = false;
         }
 }

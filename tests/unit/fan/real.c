@@ -155,10 +155,10 @@ static void must(struct store *s, struct commit *c)
     T_EQ(store_commit_wait(s, c).status, WEIR_OK);
 }
 
-static void unwatched(void *user, const struct commit_result *result)
+static void unwatched(void *commit, const struct commit_result *result)
 {
-    (void)user;
     T_EQ(result->status, WEIR_OK);
+    commit_free(commit);
 }
 
 /* Appends to all logs, a few events at a time, and seals or drops them. */
@@ -172,7 +172,7 @@ static void write_logs(struct store *s, uint64_t last[N_LOGS])
         for (unsigned k = 0; k <= i % 4; k++)
             commit_append(c, name_of(log), frame(text, log, ++last[log]));
         if (i % 16 == 0) must(s, c);
-        else store_commit(s, c, unwatched, NULL);
+        else store_commit(s, c, unwatched, c);
         if (i % 150 == 149) T_EQ(store_settle(s), WEIR_OK);
     }
     c = commit_new(0);
