@@ -291,12 +291,12 @@ enum sub_state sub_peek(struct sub *sub, uint64_t upto, size_t max_bytes, struct
     CHECK(upto == 0 || (upto >= sub->next && upto <= t->last));
     tail_touch(t);
     bool is_given = upto ? collect_exact(sub, &want) : collect_some(sub, &want, &next);
-    if (is_given && want.n == 0) {
+    if (sub->state == SUB_READY && (!is_given || want.n == 0)) {
         /* Nobody may take nothing for something: an empty piece would end the stream. */
         sub->status = WEIR_INTERNAL;
         sub->state = SUB_FAILED;
     }
-    if (!is_given || want.n == 0) return sub->state;
+    if (sub->state != SUB_READY) return sub->state;
     *n_iov = want.n;
     *last = next - 1;
     return SUB_READY;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Chunks in a row. They are found by their `last`, which rises; that an event may be in two
+ * Chunks in a row. Both their `first` and their `last` rise; that an event may be in two
  * chunks does no harm, for the first of them is taken and the next begins behind it.
  */
 #include <string.h>
@@ -92,10 +92,21 @@ static bool reserve(struct window **w)
     return true;
 }
 
+/* What the new chunk holds as well need not stay; so the chunks' `first` rises as their `last`. */
+static void drop_covered(struct window *w, const struct chunk *c)
+{
+    while (w->n > 0 && window_last(w)->first >= c->first) {
+        struct chunk *covered = w->chunks[w->at + --w->n];
+        w->cost -= chunk_cost(covered);
+        chunk_unref(covered);
+    }
+}
+
 bool window_push_back(struct window **w, struct chunk *c)
 {
     if (!reserve(w)) return false;
     struct window *to = *w;
+    drop_covered(to, c);
     to->chunks[to->at + to->n++] = chunk_ref(c);
     to->cost += chunk_cost(c);
     if (to->n % WINDOW_CHUNKS == 0) window_merge(to, window_first(to)->last);

@@ -14,9 +14,6 @@
  * begin with "next", and in batch_docs. A commit that drops a log is a batch of its own, so
  * that no batch has two logs of one name.
  */
-#include <sched.h>
-#include <stdatomic.h>
-
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -577,7 +574,6 @@ static void take_batch(struct store *s, struct batch *b)
     *end = NULL;
     if (!s->queue_first) s->queue_end = &s->queue_first;
     s->queued_bytes -= n_bytes;
-    atomic_fetch_sub(&s->n_queued, b->n_commits);
 }
 
 /* Waits for commits; false when there will be none. May come back with nothing to do. */
@@ -611,28 +607,13 @@ static void sync_late(struct store *s, bool is_end)
     if (st != WEIR_OK) break_down(s, WEIR_STORAGE);
 }
 
-/*
- * On one processor those who were just told cannot say what they want next while we run, and
- * a batch would have little of what it could have. So when less is waiting than half of what
- * was told, they go first. With more processors nobody is in anybody's way.
- */
-static bool must_give_way(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) == 1;
-}
-
 void *committer_run(void *store)
 {
     struct store *s = store;
-    bool gives_way = must_give_way();
     for (;;) {
         struct batch b = {0};
         if (!next_batch(s, &b)) break;
-        if (b.commits) {
-            run_batch(s, &b);
-            if (gives_way && atomic_load(&s->n_queued) < b.n_commits / 2) sched_yield();
-        }
+        if (b.commits) run_batch(s, &b);
         sync_late(s, false);
     }
     sync_late(s, true);

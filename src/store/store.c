@@ -317,7 +317,6 @@ static enum weir_status queue_up(struct store *s, struct commit *c)
     *s->queue_end = c;
     s->queue_end = &c->next;
     s->queued_bytes += c->len;
-    atomic_fetch_add(&s->n_queued, 1);
     return WEIR_OK;
 }
 

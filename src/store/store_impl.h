@@ -17,7 +17,6 @@
 #pragma once
 
 #include <pthread.h>
-#include <stdatomic.h>
 
 #include <weir/buf.h>
 
@@ -110,7 +109,6 @@ struct store {
     struct commit *queue_first;
     struct commit **queue_end;
     uint64_t queued_bytes;
-    atomic_size_t n_queued;
     bool committer_waits;
     bool is_closing;
 
