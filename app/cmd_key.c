@@ -147,16 +147,7 @@ static int describe(const struct key_options *o, struct key_info *info)
 static void put_body(struct weir_buf *body, const struct key_info *info)
 {
     weir_json_put_begin_object(body);
-    weir_json_put_key(body, "label");
-    weir_json_put_str(body, info->label);
-    weir_json_put_key(body, "owner");
-    weir_json_put_str(body, info->owner);
-    weir_json_put_key(body, "scopes");
-    scopes_put(body, info->scopes);
-    weir_json_put_key(body, "rate");
-    weir_json_put_double(body, info->rate_per_s);
-    weir_json_put_key(body, "burst");
-    weir_json_put_double(body, info->burst);
+    key_info_put_wish(body, info);
     weir_json_put_end_object(body);
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string.h>
+#include <strings.h>
 
 #include <weir/types.h>
 
@@ -23,4 +24,11 @@ static inline bool slice_eq(struct weir_slice a, struct weir_slice b)
 static inline struct weir_slice slice_from(struct weir_slice s, size_t n)
 {
     return (struct weir_slice){n > 0 ? s.ptr + n : s.ptr, s.len - n};
+}
+
+/* Whether s ends with these lower-case ASCII letters and signs, in any case. */
+static inline bool slice_ends_with_nocase(struct weir_slice s, const char *lower_end)
+{
+    size_t len = strlen(lower_end);
+    return s.len >= len && strncasecmp(s.ptr + s.len - len, lower_end, len) == 0;
 }

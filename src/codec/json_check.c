@@ -80,19 +80,6 @@ static const char *close_bracket(struct checker *c, const char *p)
     return value_ended(c, p + 1);
 }
 
-static const char *skip_plain(const char *p, const char *end)
-{
-    while (end - p >= SCAN_WIDTH) {
-        scan_bytes x = scan_load(p);
-        scan_bytes hits = (scan_bytes)(x == '"') | (scan_bytes)(x == '\\') |
-                          (scan_bytes)(x < 0x20) | (scan_bytes)(x >= 0x80);
-        if (scan_any(hits)) return p + scan_first(hits);
-        p += SCAN_WIDTH;
-    }
-    while (p < end && *p != '"' && *p != '\\' && (unsigned char)(*p - 0x20) < 0x60) p++;
-    return p;
-}
-
 static const char *check_characters(struct checker *c, const char *p)
 {
     static const char expected[] = "the rest of a UTF-8 character";
@@ -132,7 +119,7 @@ static const char *check_string(struct checker *c, const char *p)
 {
     p++;
     while (c->status == WEIR_OK) {
-        p = skip_plain(p, c->end);
+        p = scan_plain_text(p, c->end);
         if (p == c->end) return fail(c, p, "a character of a string, or its end");
         if (*p == '"') return p + 1;
         if (*p == '\\') p = check_escape(c, p + 1);

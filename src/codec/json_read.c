@@ -256,23 +256,6 @@ static const char *end_string(struct weir_json_reader *r, const char *p)
     return p + 1;
 }
 
-/* 1: a byte that may stand for itself in a string. */
-static const uint8_t is_plain[256] = {
-    [0x20 ... 0x21] = 1, [0x23 ... 0x5B] = 1, [0x5D ... 0x7F] = 1};
-
-static const char *skip_plain(const char *p, const char *end)
-{
-    while (end - p >= SCAN_WIDTH) {
-        scan_bytes x = scan_load(p);
-        scan_bytes hits = (scan_bytes)(x == '"') | (scan_bytes)(x == '\\') |
-                          (scan_bytes)(x < 0x20) | (scan_bytes)(x >= 0x80);
-        if (scan_any(hits)) return p + scan_first(hits);
-        p += SCAN_WIDTH;
-    }
-    while (p < end && is_plain[(unsigned char)*p]) p++;
-    return p;
-}
-
 /* A run of characters beyond ASCII; the piece may end inside the last. */
 static const char *read_characters(struct weir_json_reader *r, const char *p, const char *end)
 {
@@ -316,7 +299,7 @@ static const char *read_string(struct weir_json_reader *r, const char *p, const 
 {
     if (r->high != 0 && *p != '\\' && !release_high(r)) return p;
     while (p < end) {
-        const char *q = skip_plain(p, end);
+        const char *q = scan_plain_text(p, end);
         if (q > p && !append(r, p, (size_t)(q - p))) return p;
         if (q == end) return q;
         if (*q == '"') return end_string(r, q);

@@ -62,3 +62,18 @@ static inline unsigned scan_first(scan_bytes hits)
 }
 
 #endif
+
+/* The first byte that does not stand for itself in a JSON string of ASCII: " \\ control, or above.
+ */
+static inline const char *scan_plain_text(const char *p, const char *end)
+{
+    while (end - p >= SCAN_WIDTH) {
+        scan_bytes x = scan_load(p);
+        scan_bytes hits = (scan_bytes)(x == '"') | (scan_bytes)(x == '\\') |
+                          (scan_bytes)(x < 0x20) | (scan_bytes)(x >= 0x80);
+        if (scan_any(hits)) return p + scan_first(hits);
+        p += SCAN_WIDTH;
+    }
+    while (p < end && *p != '"' && *p != '\\' && (unsigned char)(*p - 0x20) < 0x60) p++;
+    return p;
+}

@@ -147,7 +147,7 @@ static void put_time(struct weir_buf *out, int64_t wall_ms)
     weir_json_put_str(out, wall_ms == 0 ? NULL : text);
 }
 
-static void put_description(struct weir_buf *out, const struct key_info *info)
+void key_info_put_wish(struct weir_buf *out, const struct key_info *info)
 {
     weir_json_put_key(out, "label");
     weir_json_put_str(out, info->label);
@@ -170,7 +170,7 @@ void key_info_put(struct weir_buf *out, const struct key_info *info, const char 
     }
     weir_json_put_key(out, "name");
     weir_json_put_str(out, info->name);
-    put_description(out, info);
+    key_info_put_wish(out, info);
     weir_json_put_key(out, "created");
     put_time(out, info->created_ms);
     weir_json_put_key(out, "revoked");
@@ -200,7 +200,7 @@ static void put_document(struct weir_buf *out, const struct key *key)
     weir_json_put_int(out, key->info.created_ms);
     weir_json_put_key(out, "revoked_ms");
     weir_json_put_int(out, key->info.revoked_ms);
-    put_description(out, &key->info);
+    key_info_put_wish(out, &key->info);
     weir_json_put_end_object(out);
 }
 

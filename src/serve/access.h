@@ -100,3 +100,5 @@ bool key_info_is_valid(const struct key_info *info, const char **why);
  * them all when `text` is not NULL.
  */
 void key_info_put(struct weir_buf *out, const struct key_info *info, const char *text);
+/* The members that its maker chooses, without the braces of their object. */
+void key_info_put_wish(struct weir_buf *out, const struct key_info *info);

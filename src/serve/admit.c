@@ -123,10 +123,13 @@ static enum weir_status look_at_key(struct exchange *ex, const struct http_head 
     return (who->scopes & ex->route->scope) ? WEIR_OK : WEIR_FORBIDDEN;
 }
 
-static bool ends_with(struct weir_slice s, const char *lower_end)
+/* "127." and nothing but digits and dots. */
+static bool is_loopback_number(struct weir_slice host)
 {
-    size_t len = strlen(lower_end);
-    return s.len >= len && strncasecmp(s.ptr + s.len - len, lower_end, len) == 0;
+    if (host.len <= 4 || memcmp(host.ptr, "127.", 4) != 0) return false;
+    for (size_t i = 4; i < host.len; i++)
+        if (host.ptr[i] != '.' && (host.ptr[i] < '0' || host.ptr[i] > '9')) return false;
+    return true;
 }
 
 /*
@@ -142,10 +145,8 @@ static bool is_loopback_name(struct weir_slice host)
     }
     const char *colon = memchr(host.ptr, ':', host.len);
     if (colon) host.len = (size_t)(colon - host.ptr);
-    bool is_name = host.len == 9 && ends_with(host, "localhost");
-    bool is_number = host.len > 4 && memcmp(host.ptr, "127.", 4) == 0 &&
-                     strspn(host.ptr, "0123456789.") >= host.len;
-    return is_name || is_number || ends_with(host, ".localhost");
+    bool is_name = host.len == 9 && slice_ends_with_nocase(host, "localhost");
+    return is_name || is_loopback_number(host) || slice_ends_with_nocase(host, ".localhost");
 }
 
 static bool admit_all(struct exchange *ex, const struct http_head *head)

@@ -90,15 +90,6 @@ static char lower(char c)
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
 }
 
-static bool ends_with(struct weir_slice text, const char *lower_end)
-{
-    size_t len = strlen(lower_end);
-    if (text.len < len) return false;
-    for (size_t i = 0; i < len; i++)
-        if (lower(text.ptr[text.len - len + i]) != lower_end[i]) return false;
-    return true;
-}
-
 /*
  * application/json or anything+json. No word about it, too, and a form, which is what curl -d
  * says it sends, unless a page sent that: a browser asks no server before it sends such elsewhere.
@@ -115,9 +106,10 @@ static bool is_json_type(struct exchange *ex)
     if (semicolon) type.len = (size_t)(semicolon - type.ptr);
     while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
         type.len--;
-    if (type.len == 0 || (type.len == sizeof form - 1 && ends_with(type, form)))
+    if (type.len == 0 || (type.len == sizeof form - 1 && slice_ends_with_nocase(type, form)))
         return !is_from_page;
-    return (type.len == sizeof json - 1 && ends_with(type, json)) || ends_with(type, "+json");
+    return (type.len == sizeof json - 1 && slice_ends_with_nocase(type, json)) ||
+           slice_ends_with_nocase(type, "+json");
 }
 
 static bool is_type(struct weir_slice type)
