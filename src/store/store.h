@@ -25,10 +25,12 @@
  *   WEIR_NOT_FOUND   a sealed, dropped or versioned thing is not there
  *   WEIR_SEALED      an append to a log that was sealed
  *   WEIR_CONFLICT    a document's version, or a log's newest id, is not the one expected
+ *   WEIR_EXISTS      a document that had to be new is there
  *   WEIR_NO_SPACE    the disk is full: room may come
  *   WEIR_BUSY        too much is waiting to be committed: try again
  *   WEIR_STORAGE     a write or a sync failed: nothing is accepted any more; reads go on.
  *                    Only closing and opening the store helps
+ *   WEIR_SHUTDOWN    the store is closing
  *   WEIR_LIMIT       larger than a ceiling below
  *   WEIR_CORRUPT, WEIR_IO, WEIR_NOMEM
  *
@@ -140,8 +142,7 @@ enum { DOC_ANY_VERSION = -1, DOC_MUST_BE_NEW = 0 };
 
 /*
  * Puts a document, if its version is the expected one (or DOC_ANY_VERSION, DOC_MUST_BE_NEW).
- * Versions are 1, 2, 3…, and go on when a document is removed and put again within
- * the memory of the store; do not rely on the latter.
+ * Versions are 1, 2, 3…; one that was removed begins at 1 when it is put again.
  */
 struct doc_key {
     struct weir_slice kind;
