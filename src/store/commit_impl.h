@@ -20,6 +20,7 @@ struct op {
     unsigned char n_owner;
     uint32_t n_payload;
     int64_t number;          /* newest id, milliseconds to keep, log id, or version expected */
+    struct op *before;       /* the one in front of it, once the committer came by */
     struct log *log;         /* found by the committer */
     struct pending_doc *old; /* what the committer replaced, in case the commit fails */
 };

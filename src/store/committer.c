@@ -81,9 +81,10 @@ static WEIR_MUST_CHECK enum weir_status find_log(struct store *s, struct weir_sl
 }
 
 static WEIR_MUST_CHECK enum weir_status decide_append(struct store *s, struct commit *c,
-                                                      struct op *op, struct op *before)
+                                                      struct op *op)
 {
     struct log *log;
+    const struct op *before = op->before;
     bool is_same = before && before->kind == OP_APPEND && slice_eq(op_log(before), op_log(op));
     if (is_same) {
         log = before->log;
@@ -196,11 +197,10 @@ static WEIR_MUST_CHECK enum weir_status decide_doc(struct store *s, struct commi
     return WEIR_OK;
 }
 
-static WEIR_MUST_CHECK enum weir_status decide_op(struct store *s, struct commit *c, struct op *op,
-                                                  struct op *before)
+static WEIR_MUST_CHECK enum weir_status decide_op(struct store *s, struct commit *c, struct op *op)
 {
     switch ((enum op_kind)op->kind) {
-    case OP_APPEND: return decide_append(s, c, op, before);
+    case OP_APPEND: return decide_append(s, c, op);
     case OP_EXPECT: return decide_expect(s, op);
     case OP_SEAL: return decide_seal(s, op);
     case OP_DROP: return decide_drop(s, op);
@@ -240,18 +240,6 @@ static void undo_op(struct store *s, struct op *op)
     }
 }
 
-/* Takes the operations before `stop` back, the last one first. */
-static void undo_before(struct store *s, struct commit *c, const struct op *stop)
-{
-    /* Failing commits are rare and operations have no link backward: find each anew. */
-    while (commit_first(c) != stop) {
-        struct op *op = commit_first(c);
-        for (struct op *next; (next = commit_next(c, op)) != stop;) op = next;
-        undo_op(s, op);
-        stop = op;
-    }
-}
-
 /* What the commit's documents replaced within the batch is not needed to go back any more. */
 static void forget_old(struct commit *c)
 {
@@ -266,12 +254,17 @@ static void decide(struct store *s, struct commit *c)
     enum weir_status st = c->status;
     c->result = (struct commit_result){0};
     for (struct op *op = commit_first(c); op && st == WEIR_OK; op = commit_next(c, op)) {
-        st = decide_op(s, c, op, before);
-        if (st != WEIR_OK) undo_before(s, c, op);
-        before = op;
+        op->before = before;
+        st = decide_op(s, c, op);
+        if (st == WEIR_OK) before = op;
     }
-    if (st == WEIR_OK) forget_old(c);
-    else c->result = (struct commit_result){.status = st};
+    if (st == WEIR_OK) {
+        forget_old(c);
+        return;
+    }
+    /* What was decided before the one that cannot be is taken back, the last one first. */
+    for (; before; before = before->before) undo_op(s, before);
+    c->result = (struct commit_result){.status = st};
 }
 
 /* ---- 2. fill ---- */

@@ -487,6 +487,16 @@ TEST(one_commit_may_put_a_document_twice_and_remove_it)
     commit_put(c, key, 1, SLICE("ann"), SLICE("two"));
     T_EQ(store_commit_wait(s, c).version, 2);
     check_doc(s, "x", 2, "two");
+    c = commit_new(0); /* and one that fails in the end takes back each step */
+    for (int i = 0; i < 20; i++) {
+        commit_append(c, SLICE("a"), SLICE("data: x\n\n"));
+        commit_put(c, key, 2 + i, SLICE("ann"), SLICE("more"));
+    }
+    commit_expect(c, SLICE("a"), 7);
+    T_EQ(store_commit_wait(s, c).status, WEIR_CONFLICT);
+    check_doc(s, "x", 2, "two");
+    T_OK(!state_of(s, "a").exists);
+    T_EQ(append(s, "a", "1").first, 1);
     c = commit_new(0);
     commit_put(c, key, 2, SLICE("ann"), SLICE("three"));
     commit_remove(c, key, 3);
