@@ -35,6 +35,7 @@ struct loop {
     uv_async_t wake;
     uv_prepare_t before_wait;
     uv_check_t after_wait;
+    uv_idle_t no_sleep; /* while it is started, the wait is but a look */
     const struct clock *clock;
     void (*on_round_end)(void *user);
     void *user;
@@ -92,6 +93,11 @@ static void end_round(struct loop *l)
     if (l->on_round_end) l->on_round_end(l->user);
 }
 
+static void on_no_sleep(uv_idle_t *handle)
+{
+    (void)loop_of(handle->loop);
+}
+
 static void on_before_wait(uv_prepare_t *handle)
 {
     struct loop *l = loop_of(handle->loop);
@@ -100,7 +106,7 @@ static void on_before_wait(uv_prepare_t *handle)
     l->is_asleep = l->first == NULL;
     bool has_more = !l->is_asleep;
     pthread_mutex_unlock(&l->lock);
-    if (has_more) uv_async_send(&l->wake);
+    if (has_more) uv_idle_start(&l->no_sleep, on_no_sleep);
 }
 
 static void on_after_wait(uv_check_t *handle)
@@ -109,6 +115,7 @@ static void on_after_wait(uv_check_t *handle)
     pthread_mutex_lock(&l->lock);
     l->is_asleep = false;
     pthread_mutex_unlock(&l->lock);
+    uv_idle_stop(&l->no_sleep);
     if (atomic_load(&l->is_stopping)) uv_stop(&l->uv);
 }
 
@@ -140,11 +147,13 @@ struct loop *loop_new(const struct clock *clock)
     pthread_mutex_init(&l->lock, NULL);
     uv_prepare_init(&l->uv, &l->before_wait);
     uv_check_init(&l->uv, &l->after_wait);
+    uv_idle_init(&l->uv, &l->no_sleep);
     uv_prepare_start(&l->before_wait, on_before_wait);
     uv_check_start(&l->after_wait, on_after_wait);
     uv_unref((uv_handle_t *)&l->wake);
     uv_unref((uv_handle_t *)&l->before_wait);
     uv_unref((uv_handle_t *)&l->after_wait);
+    uv_unref((uv_handle_t *)&l->no_sleep);
     return l;
 }
 
@@ -173,9 +182,11 @@ void loop_free(struct loop *l)
     while (has_posts(l)) run_posts(l);
     uv_prepare_stop(&l->before_wait);
     uv_check_stop(&l->after_wait);
+    uv_idle_stop(&l->no_sleep);
     uv_close((uv_handle_t *)&l->wake, NULL);
     uv_close((uv_handle_t *)&l->before_wait, NULL);
     uv_close((uv_handle_t *)&l->after_wait, NULL);
+    uv_close((uv_handle_t *)&l->no_sleep, NULL);
     /* Calls what is still to be told that it is closed, and what such a call closes. */
     for (int i = 0; i < MAX_LAST_TURNS && uv_run(&l->uv, UV_RUN_NOWAIT) != 0;) i++;
     CHECK(l->n_watches == 0);

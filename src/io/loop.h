@@ -62,11 +62,11 @@ void loop_post(struct loop *l, struct post *p);
 enum { WATCH_READ = 1, WATCH_WRITE = 2 };
 
 struct watch {
-    uv_poll_t poll;
-    void (*on_event)(struct watch *w, int events);
-    void (*on_closed)(struct watch *w);
     unsigned magic;
     unsigned char events; /* what is asked for now */
+    void (*on_event)(struct watch *w, int events);
+    void (*on_closed)(struct watch *w);
+    uv_poll_t poll;
 };
 
 /*

@@ -17,8 +17,10 @@
 #pragma once
 
 #include <assert.h>
+#include <stddef.h>
 
 #include "base/list.h"
+#include "base/mem.h"
 #include "fan/fan.h"
 #include "io/loop.h"
 #include "io/sock.h"
@@ -34,6 +36,7 @@ enum {
     LINGER_MS = 2000,
     LINGER_BYTES = 256 << 10, /* thrown away at most */
     TLS_READS = 8,            /* records read from a connection in a round */
+    CONN_HOT_LINES = 4,
 };
 
 enum conn_phase { CONN_OPEN, CONN_LINGERING, CONN_CLOSED };
@@ -100,6 +103,10 @@ struct stream_log {
 
 struct intake;
 
+/*
+ * An event for thousands of readers touches all their structs, and no cache holds those. What it
+ * touches is in the first CONN_HOT_LINES lines, which are asked for one connection ahead.
+ */
 struct conn {
     unsigned magic;
     unsigned char phase;    /* enum conn_phase */
@@ -115,25 +122,27 @@ struct conn {
     bool runs_safe; /* the requests that run change nothing */
     uint16_t n_exchanges;
     uint16_t n_running; /* of them, not answered yet */
-    struct watch watch;
-    struct sock sock;
     struct worker *worker;
-    struct list_node node;  /* of the worker's connections */
     struct list_node dirty; /* of those to flush in this round, or in the next */
-    struct list_node due;   /* of those with the same kind of deadline */
-    uint64_t due_ms;
     struct exchange *first; /* in the order of requests */
     struct exchange *newest;
+    struct feed feed;
     size_t sent; /* bytes of the first one's answer that were written */
     size_t in_flight_bytes;
+    struct sock sock;
     struct intake *intake; /* NULL: nothing is half read */
+    struct watch watch;
     struct stream_log *stream_log;
+    struct list_node node; /* of the worker's connections */
+    struct list_node due;  /* of those with the same kind of deadline */
+    uint64_t due_ms;
     uint64_t host; /* hash of the peer's address; 0: not counted */
-    struct feed feed;
     struct peer peer;
-};
+} __attribute__((aligned(MEM_LINE_BYTES)));
 
 static_assert(sizeof(struct conn) <= 512, "an idle reader costs a struct of this size");
+static_assert(offsetof(struct conn, feed) == MEM_LINE_BYTES, "a subscriber has a line of its own");
+static_assert(offsetof(struct conn, watch.poll) <= CONN_HOT_LINES * MEM_LINE_BYTES, "see above");
 
 /* ---- conn.c ---- */
 
@@ -145,6 +154,8 @@ void conn_close(struct conn *c, enum close_reason why);
 void conn_cut(struct conn *c, enum close_reason why);
 void conn_mark_dirty(struct conn *c);
 void conn_flush(struct conn *c);
+/* It will be flushed soon. */
+void conn_prefetch(const struct conn *c);
 /* Its deadline has passed. */
 void conn_due(struct conn *c);
 /* The server is going down. */

@@ -14,7 +14,12 @@
 #include "base/slice.h"
 #include "serve/worker_impl.h"
 
-enum { ARENA_BYTES = 256 << 10, KEEPER_MS = 3600 * 1000 };
+enum {
+    ARENA_BYTES = 256 << 10,
+    KEEPER_MS = 3600 * 1000,
+    ROUND_FLUSHES = 128, /* connections written to in a round */
+    GATHER_ROUNDS = 3,   /* that a commit waits for others */
+};
 
 struct fan *worker_fan(struct worker *w)
 {
@@ -101,13 +106,18 @@ static void run_again(struct post *p)
     while ((n = list_pop_front(&w->again))) list_push_back(&w->dirty, n);
 }
 
+static void go_on_next_round(struct worker *w)
+{
+    if (w->is_again_posted) return;
+    w->is_again_posted = true;
+    loop_post(w->loop, &w->again_post);
+}
+
 void worker_flush_next_round(struct worker *w, struct conn *c)
 {
     if (c->phase == CONN_CLOSED || list_is_linked(&c->dirty)) return;
     list_push_back(&w->again, &c->dirty);
-    if (w->is_again_posted) return;
-    w->is_again_posted = true;
-    loop_post(w->loop, &w->again_post);
+    go_on_next_round(w);
 }
 
 /* What was freed in this round may be used in the next. */
@@ -163,15 +173,50 @@ static int64_t round_wall_ms(void *worker)
     return worker_wall_ms(worker);
 }
 
+/*
+ * An event for thousands of readers takes many rounds, so that others get their turn meanwhile.
+ * What is appended to the same stream in those rounds goes out together with it to all who are
+ * still waiting.
+ */
+static void flush_some(struct worker *w)
+{
+    struct list_node *n;
+    for (int i = 0; i < ROUND_FLUSHES && (n = list_pop_front(&w->dirty)); i++) {
+        struct list_node *next = list_first(&w->dirty);
+        if (next) conn_prefetch(CONTAINER_OF(next, struct conn, dirty));
+        conn_flush(CONTAINER_OF(n, struct conn, dirty));
+    }
+    w->is_behind = !list_is_empty(&w->dirty);
+    if (w->is_behind) go_on_next_round(w);
+}
+
+/*
+ * While each look at the sockets brings more, commits wait for those, for a few rounds: a sync
+ * costs as much as some appends, and the answers that go out now bring the next requests. One
+ * that is alone waits for one look, and none waits when rounds are long.
+ */
+static void commit_or_gather(struct worker *w)
+{
+    bool is_growing = w->commits.last != w->newest_commit;
+    if (is_growing && w->n_gathering < GATHER_ROUNDS && !w->is_behind) {
+        w->n_gathering++;
+        w->newest_commit = w->commits.last;
+        return;
+    }
+    w->n_gathering = 0;
+    w->newest_commit = NULL;
+    store_commit_run(w->server->store, &w->commits);
+}
+
 static void on_round_end(void *user)
 {
     struct worker *w = user;
-    struct list_node *n;
     CHECK(w->magic == WORKER_MAGIC);
     /* First, so that the disk has something to do while the answers of the last sync go out. */
-    if (w->commits.first) store_commit_run(w->server->store, &w->commits);
-    while ((n = list_pop_front(&w->dirty))) conn_flush(CONTAINER_OF(n, struct conn, dirty));
-    if (w->commits.first) store_commit_run(w->server->store, &w->commits);
+    if (w->commits.first) commit_or_gather(w);
+    flush_some(w);
+    /* Those that wait for more, and those that a flush made room for. */
+    if (w->commits.first) go_on_next_round(w);
     if (w->news_run_ns > 0) {
         histogram_add(&w->counters.lag_us, (clock_mono_ns(w->clock) - w->news_run_ns) / 1000);
         w->news_run_ns = 0;

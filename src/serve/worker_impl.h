@@ -53,9 +53,12 @@ struct worker {
     bool is_ticking;
 
     struct list conns;
-    struct list dirty;         /* to flush in this round */
-    struct commit_run commits; /* for the store, at the end of this round */
-    struct list again;         /* and in the next */
+    struct list dirty;                  /* to flush in this round */
+    bool is_behind;                     /* the last round did not get to all of them */
+    struct commit_run commits;          /* for the store, at the end of a round */
+    const struct commit *newest_commit; /* of them, when the last round ended */
+    int n_gathering;                    /* rounds since the first of them came */
+    struct list again;                  /* and in the next */
     struct list deadlines[N_DEADLINES];
     size_t n_conns;
     size_t n_exchanges; /* not freed yet, those without a peer too */

@@ -11,6 +11,7 @@
  * When a settling fails everything is dirty again and it is tried again, by and by: the world
  * is wrong, and this is whose business it is.
  */
+#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,7 +22,8 @@
 
 enum {
     SWEEP_LOGS = 256, /* expired logs dropped at a time */
-    SETTLER_NICE = 5,
+    SETTLER_NICE = 10,
+    GIVE_BACK_LOGS = 64, /* at a time: the committer waits for the lock */
 };
 
 /* What one settling has taken from the index. */
@@ -117,6 +119,7 @@ static WEIR_MUST_CHECK enum weir_status write_log(struct store *s, struct settli
     enum weir_status st = log->is_kept ? db_put_log(s->db, &row) : WEIR_OK;
     if (st == WEIR_OK && log->is_kept) st = write_chunks(s, t, row.id, n);
     for (size_t i = 0; i < n; i++) chunk_unref(t->chunks[i]);
+    sched_yield(); /* on one processor a slice of ours is milliseconds for somebody else */
     return st;
 }
 
@@ -142,8 +145,9 @@ static WEIR_MUST_CHECK enum weir_status write_all(struct store *s, struct settli
     return st;
 }
 
-/* ---- giving back, under the lock ---- */
+/* ---- giving back ---- */
 
+/* Under the lock, as the next two. */
 static void give_log_back(struct store *s, struct log *log, bool is_settled)
 {
     if (is_settled) index_forget_chunks(s, log, log->n_settling);
@@ -188,11 +192,22 @@ static void give_drops_back(struct store *s, struct settling *t)
     t->dropped = NULL;
 }
 
+static void give_logs_back(struct store *s, struct settling *t, bool is_settled)
+{
+    while (!list_is_empty(&t->logs)) {
+        struct list_node *n;
+        pthread_mutex_lock(&s->index_lock);
+        for (int i = 0; i < GIVE_BACK_LOGS && (n = list_pop_front(&t->logs)); i++)
+            give_log_back(s, CONTAINER_OF(n, struct log, node), is_settled);
+        pthread_mutex_unlock(&s->index_lock);
+        sched_yield();
+    }
+}
+
 static void give_back(struct store *s, struct settling *t, enum weir_status st)
 {
+    give_logs_back(s, t, st == WEIR_OK);
     pthread_mutex_lock(&s->index_lock);
-    for (struct list_node *n; (n = list_pop_front(&t->logs));)
-        give_log_back(s, CONTAINER_OF(n, struct log, node), st == WEIR_OK);
     for (struct list_node *n; (n = list_pop_front(&t->docs));)
         give_doc_back(s, CONTAINER_OF(n, struct pending_doc, node), st == WEIR_OK);
     if (st == WEIR_OK) {

@@ -76,11 +76,16 @@ TEST(allocations_pass_their_point)
     fault_arm(FAULT_ALLOC, 1, FAULT_FROM);
     T_OK(!mem_alloc(1));
     T_OK(!mem_zalloc(1));
+    T_OK(!mem_zalloc_lines(MEM_LINE_BYTES));
     T_OK(!mem_realloc(NULL, 1));
-    T_EQ(fault_count(FAULT_ALLOC), 3);
+    T_EQ(fault_count(FAULT_ALLOC), 4);
     fault_disarm_all();
     void *p = mem_alloc(1);
     T_OK(p);
+    mem_free(p);
+    p = mem_zalloc_lines(MEM_LINE_BYTES);
+    T_OK(p);
+    T_EQ((uintptr_t)p % MEM_LINE_BYTES, 0);
     mem_free(p);
 }
 
