@@ -134,6 +134,7 @@ bool entry_read(struct weir_slice *bytes, struct entry *e)
     *e = (struct entry){.kind = (enum entry_kind)kind.ptr[0]};
     switch (e->kind) {
     case ENTRY_EVENTS:
+    case ENTRY_MAKE:
     case ENTRY_SEAL:
     case ENTRY_DROP: read_log_entry(&c, e); break;
     case ENTRY_PUT:

@@ -7,6 +7,7 @@
  *   1 byte    kind
  *   events    'e'  u64 log id, u8 length and bytes of its name, u64 first, u64 last,
  *                  u32 length and bytes: the events in wire form
+ *   make      'm'  u64 log id, name
  *   seal      's'  u64 log id, name, i64 wall time in ms when it expires
  *   drop      'd'  u64 log id, name
  *   document  'p'  kind, id, owner (u8 length and bytes each), i64 version, u32 length and body
@@ -20,6 +21,7 @@
 
 enum entry_kind {
     ENTRY_EVENTS = 'e',
+    ENTRY_MAKE = 'm',
     ENTRY_SEAL = 's',
     ENTRY_DROP = 'd',
     ENTRY_PUT = 'p',

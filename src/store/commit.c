@@ -133,6 +133,18 @@ void commit_append(struct commit *c, struct weir_slice log, struct weir_slice fr
     add_log_op(c, OP_APPEND, log, 0, frame);
 }
 
+void commit_make(struct commit *c, struct weir_slice log)
+{
+    add_log_op(c, OP_MAKE, log, 0, (struct weir_slice){0});
+}
+
+void commit_decide(struct commit *c, bool may_drop, commit_decide_fn decide, void *user)
+{
+    c->decide = decide;
+    c->decider = user;
+    c->drops |= may_drop;
+}
+
 void commit_expect(struct commit *c, struct weir_slice log, uint64_t last)
 {
     if (last > INT64_MAX) fail(c, WEIR_INVALID);
@@ -146,6 +158,7 @@ void commit_seal(struct commit *c, struct weir_slice log, int64_t keep_ms)
 
 void commit_drop_id(struct commit *c, struct weir_slice log, uint64_t log_id)
 {
+    if (c->decide && !c->drops) fail(c, WEIR_INVALID);
     c->drops = true;
     add_log_op(c, OP_DROP, log, (int64_t)log_id, (struct weir_slice){0});
 }

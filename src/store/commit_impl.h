@@ -10,7 +10,7 @@
 struct log;
 struct pending_doc;
 
-enum op_kind { OP_APPEND, OP_EXPECT, OP_SEAL, OP_DROP, OP_PUT, OP_REMOVE };
+enum op_kind { OP_APPEND, OP_MAKE, OP_EXPECT, OP_SEAL, OP_DROP, OP_PUT, OP_REMOVE };
 
 /* Followed by its names and bytes: log and payload, or kind, id, owner and body. */
 struct op {
@@ -19,7 +19,8 @@ struct op {
     unsigned char n_id;
     unsigned char n_owner;
     uint32_t n_payload;
-    int64_t number;          /* newest id, milliseconds to keep, log id, or version expected */
+    int64_t number;          /* newest id, milliseconds to keep, log id, version expected, or
+                              * whether the log was not there before */
     struct op *before;       /* the one in front of it, once the committer came by */
     struct log *log;         /* found by the committer */
     struct pending_doc *old; /* what the committer replaced, in case the commit fails */
@@ -31,11 +32,13 @@ struct commit {
     size_t len; /* bytes of it in use */
     size_t cap;
     enum weir_status status;
-    bool drops;       /* has an OP_DROP */
+    bool drops;       /* has an OP_DROP, or may have */
     bool is_borrowed; /* its memory is somebody else's */
     uint64_t queued_ns;
     commit_done_fn done;
     void *user;
+    commit_decide_fn decide; /* NULL: the operations are there already */
+    void *decider;
     struct commit_result result;
     _Alignas(8) char room[]; /* the first ops; one allocation is enough for most commits */
 };

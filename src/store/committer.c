@@ -80,6 +80,18 @@ static WEIR_MUST_CHECK enum weir_status find_log(struct store *s, struct weir_sl
     return WEIR_OK;
 }
 
+enum weir_status committer_log(struct store *s, struct weir_slice name, struct log_state *out)
+{
+    struct log *log;
+    enum weir_status st = find_log(s, name, false, &log);
+    if (st == WEIR_OK)
+        *out = (struct log_state){.exists = true,
+                                  .is_sealed = log->next_sealed,
+                                  .log_id = log->id,
+                                  .last = log->next_last};
+    return st;
+}
+
 static WEIR_MUST_CHECK enum weir_status decide_append(struct store *s, struct commit *c,
                                                       struct op *op)
 {
@@ -95,11 +107,24 @@ static WEIR_MUST_CHECK enum weir_status decide_append(struct store *s, struct co
     if (log->next_sealed) return WEIR_SEALED;
     if (log->is_visible && log->next_dropped) return WEIR_INVALID; /* by this very commit */
     op->log = log;
+    op->number = log->next_dropped;
     log->next_last++;
     log->next_dropped = false;
     log->batch_bytes += event_bytes(log->next_last, op->n_payload);
     if (!is_same) c->result.first = log->next_last;
     c->result.last = log->next_last;
+    return WEIR_OK;
+}
+
+static WEIR_MUST_CHECK enum weir_status decide_make(struct store *s, struct op *op)
+{
+    struct log *log;
+    enum weir_status st = find_log(s, op_log(op), true, &log);
+    if (st != WEIR_OK) return st;
+    if (log->is_visible && log->next_dropped) return WEIR_INVALID; /* by this very commit */
+    op->log = log;
+    op->number = log->next_dropped;
+    log->next_dropped = false;
     return WEIR_OK;
 }
 
@@ -145,39 +170,11 @@ static WEIR_MUST_CHECK enum weir_status decide_drop(struct store *s, struct op *
     return WEIR_OK;
 }
 
-/* The version a document has now, in the batch, the overlay or the database; 0: none. */
-static WEIR_MUST_CHECK enum weir_status doc_version(struct store *s, struct doc_key key,
-                                                    int64_t *version)
-{
-    char name[OVERLAY_KEY_BYTES];
-    struct weir_slice slice = overlay_key(name, key);
-    const struct pending_doc *d = map_get(&s->batch_docs, slice);
-    if (!d) {
-        pthread_mutex_lock(&s->index_lock);
-        d = map_get(&s->overlay, slice);
-        if (d) *version = d->is_removed ? 0 : d->version;
-        pthread_mutex_unlock(&s->index_lock);
-        if (d) return WEIR_OK;
-    }
-    if (d) {
-        *version = d->is_removed ? 0 : d->version;
-        return WEIR_OK;
-    }
-    struct doc doc;
-    enum weir_status st = db_get_doc(s->committer_reader, key, &doc);
-    *version = 0;
-    if (st == WEIR_NOT_FOUND) return WEIR_OK;
-    if (st != WEIR_OK) return st;
-    *version = doc.version;
-    doc_fini(&doc);
-    return WEIR_OK;
-}
-
 static WEIR_MUST_CHECK enum weir_status decide_doc(struct store *s, struct commit *c, struct op *op)
 {
     int64_t version;
     struct doc_key key = op_key(op);
-    enum weir_status st = doc_version(s, key, &version);
+    enum weir_status st = view_doc_version(s, key, &version);
     if (st != WEIR_OK) return st;
     if (op->number != DOC_ANY_VERSION && op->number != version)
         return op->number == DOC_MUST_BE_NEW ? WEIR_EXISTS : WEIR_CONFLICT;
@@ -201,6 +198,7 @@ static WEIR_MUST_CHECK enum weir_status decide_op(struct store *s, struct commit
 {
     switch ((enum op_kind)op->kind) {
     case OP_APPEND: return decide_append(s, c, op);
+    case OP_MAKE: return decide_make(s, op);
     case OP_EXPECT: return decide_expect(s, op);
     case OP_SEAL: return decide_seal(s, op);
     case OP_DROP: return decide_drop(s, op);
@@ -227,8 +225,9 @@ static void undo_op(struct store *s, struct op *op)
     case OP_APPEND:
         log->batch_bytes -= event_bytes(log->next_last, op->n_payload);
         log->next_last--;
-        if (log->next_last == 0) log->next_dropped = !log->is_visible;
+        log->next_dropped = op->number != 0;
         break;
+    case OP_MAKE: log->next_dropped = op->number != 0; break;
     case OP_SEAL:
         log->next_sealed = false;
         log->next_expires_ms = log->expires_ms;
@@ -251,8 +250,8 @@ static void forget_old(struct commit *c)
 static void decide(struct store *s, struct commit *c)
 {
     struct op *before = NULL;
-    enum weir_status st = c->status;
     c->result = (struct commit_result){0};
+    enum weir_status st = c->status == WEIR_OK ? view_decide(s, c) : c->status;
     for (struct op *op = commit_first(c); op && st == WEIR_OK; op = commit_next(c, op)) {
         op->before = before;
         st = decide_op(s, c, op);
@@ -318,6 +317,12 @@ static WEIR_MUST_CHECK enum weir_status fill_chunks(struct store *s, struct batc
 
 /* ---- 3. write ---- */
 
+/* It was not there, is now, and has no events. */
+static bool is_made(const struct log *log)
+{
+    return !log->is_visible && !log->next_dropped && !log->chunk;
+}
+
 static void write_log(struct weir_buf *out, const struct log *log)
 {
     struct entry e = {.log_id = log->id, .name = log_name(log)};
@@ -327,6 +332,10 @@ static void write_log(struct weir_buf *out, const struct log *log)
         e.first = log->chunk->first;
         e.last = log->chunk->last;
         e.bytes = slice_of(log->chunk->bytes, log->chunk->len);
+        entry_write(out, &e);
+    }
+    if (is_made(log)) {
+        e.kind = ENTRY_MAKE;
         entry_write(out, &e);
     }
     if (log->next_sealed && !log->is_sealed) {
@@ -392,7 +401,8 @@ static void add_news(struct store *s, size_t *n, const struct log *log, struct c
 
 static void publish_log(struct store *s, struct log *log, size_t *n_news)
 {
-    bool is_changed = log->chunk || log->next_sealed != log->is_sealed;
+    bool is_changed = log->chunk || log->next_sealed != log->is_sealed || is_made(log);
+    if (is_made(log)) index_show(s, log);
     struct chunk *chunk = log->chunk;
     log->chunk = NULL;
     if (chunk) index_add_chunk(s, log, chunk);
@@ -423,6 +433,7 @@ static void publish(struct store *s, const struct batch *b, uint64_t number)
         publish_log(s, CONTAINER_OF(n, struct log, batch), &n_news);
     while (map_walk_next(&s->batch_docs, &w)) {
         struct pending_doc *d = map_take(&s->batch_docs, w.key);
+        doc_cache_forget(&s->doc_cache, pending_doc_key(d));
         if (d->version > 0) index_put_doc(s, d);
         else mem_free(d);
     }

@@ -75,6 +75,13 @@ void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk)
     index_set_dirty(s, log);
 }
 
+void index_show(struct store *s, struct log *log)
+{
+    if (log->is_visible || log->is_dropped) return;
+    log->is_visible = true;
+    index_set_dirty(s, log);
+}
+
 static void remember_dropped(struct store *s, uint64_t log_id)
 {
     if (s->n_dropped == s->cap_dropped) {

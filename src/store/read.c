@@ -210,18 +210,8 @@ void store_read(struct store *s, struct weir_slice name, uint64_t from, size_t m
 
 /* ---- reading for others ---- */
 
-void store_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
-                      log_read_fn done, void *user)
+static void add_job(struct store *s, struct job *job)
 {
-    struct read_job *job = mem_zalloc(sizeof *job + log.len);
-    if (!job) {
-        struct log_read none = {.status = WEIR_NOMEM};
-        done(user, &none);
-        return;
-    }
-    *job = (struct read_job){.from = from, .max_bytes = max_bytes, .done = done, .user = user};
-    job->n_name = log.len;
-    memcpy(job->name, log.ptr, log.len);
     pthread_mutex_lock(&s->reader_lock);
     *s->jobs_end = job;
     s->jobs_end = &job->next;
@@ -229,11 +219,59 @@ void store_read_later(struct store *s, struct weir_slice log, uint64_t from, siz
     pthread_mutex_unlock(&s->reader_lock);
 }
 
-static struct read_job *next_job(struct store *s)
+static void run_read(struct store *s, struct job *job)
+{
+    struct read_job *r = CONTAINER_OF(job, struct read_job, job);
+    struct log_read read;
+    store_read(s, slice_of(r->name, r->n_name), r->from, r->max_bytes, &read);
+    r->done(r->user, &read);
+    mem_free(r);
+}
+
+void store_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                      log_read_fn done, void *user)
+{
+    struct read_job *read = mem_zalloc(sizeof *read + log.len);
+    if (!read) {
+        struct log_read none = {.status = WEIR_NOMEM};
+        done(user, &none);
+        return;
+    }
+    *read = (struct read_job){.from = from, .max_bytes = max_bytes, .done = done, .user = user};
+    read->job.run = run_read;
+    read->n_name = log.len;
+    memcpy(read->name, log.ptr, log.len);
+    add_job(s, &read->job);
+}
+
+struct work_job {
+    struct job job;
+    void (*work)(void *user);
+    void *user;
+};
+
+static void run_work(struct store *s, struct job *job)
+{
+    (void)s;
+    struct work_job *w = CONTAINER_OF(job, struct work_job, job);
+    w->work(w->user);
+    mem_free(w);
+}
+
+enum weir_status store_later(struct store *s, void (*work)(void *user), void *user)
+{
+    struct work_job *w = mem_zalloc(sizeof *w);
+    if (!w) return WEIR_NOMEM;
+    *w = (struct work_job){.job = {.run = run_work}, .work = work, .user = user};
+    add_job(s, &w->job);
+    return WEIR_OK;
+}
+
+static struct job *next_job(struct store *s)
 {
     pthread_mutex_lock(&s->reader_lock);
     while (!s->jobs && !s->readers_stop) pthread_cond_wait(&s->job_added, &s->reader_lock);
-    struct read_job *job = s->jobs;
+    struct job *job = s->jobs;
     if (job) {
         s->jobs = job->next;
         if (!s->jobs) s->jobs_end = &s->jobs;
@@ -244,13 +282,8 @@ static struct read_job *next_job(struct store *s)
 
 void *reader_run(void *store)
 {
-    struct read_job *job;
-    while ((job = next_job(store))) {
-        struct log_read read;
-        store_read(store, slice_of(job->name, job->n_name), job->from, job->max_bytes, &read);
-        job->done(job->user, &read);
-        mem_free(job);
-    }
+    struct job *job;
+    while ((job = next_job(store))) job->run(store, job);
     return NULL;
 }
 

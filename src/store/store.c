@@ -48,7 +48,7 @@ static WEIR_MUST_CHECK enum weir_status recover_log(struct store *s, const struc
     if (log && log->is_dropped && e->log_id > log->id) log = NULL;
     enum weir_status st = WEIR_OK;
     if (!log) st = index_load_log(s, e->name, &log);
-    if (st == WEIR_NOT_FOUND && e->kind == ENTRY_EVENTS)
+    if (st == WEIR_NOT_FOUND && (e->kind == ENTRY_EVENTS || e->kind == ENTRY_MAKE))
         st = index_make_log(s, e->name, e->log_id, &log);
     *out = log;
     return st == WEIR_NOT_FOUND ? WEIR_OK : st;
@@ -74,7 +74,8 @@ static WEIR_MUST_CHECK enum weir_status recover_log_entry(struct store *s, const
     if (e->log_id > s->last_log_id) s->last_log_id = e->log_id;
     if (!log) return WEIR_OK;
     if (e->kind == ENTRY_EVENTS) return recover_events(s, log, e);
-    if (log->id != e->log_id || !log->is_visible) return WEIR_OK;
+    if (e->kind == ENTRY_MAKE && log->id == e->log_id) index_show(s, log);
+    if (log->id != e->log_id || !log->is_visible || e->kind == ENTRY_MAKE) return WEIR_OK;
     if (e->kind == ENTRY_SEAL) {
         log->is_sealed = true;
         log->expires_ms = e->expires_ms;
@@ -203,6 +204,8 @@ static struct store *new_store(const char *folder, const struct store_options *o
     list_init(&s->dirty);
     list_init(&s->dirty_docs);
     list_init(&s->batch_logs);
+    doc_cache_init(&s->doc_cache);
+    arena_init(&s->view_memory, VIEW_BYTES);
     weir_buf_init(&s->record, UINT32_MAX);
     return s;
 }
@@ -287,6 +290,8 @@ void store_close(struct store *s)
     if (s->db) db_close(s->db);
     index_fini(s);
     map_fini(&s->batch_docs);
+    doc_cache_fini(&s->doc_cache);
+    arena_fini(&s->view_memory);
     weir_buf_fini(&s->record);
     mem_free(s->news);
     mem_free(s->readers);

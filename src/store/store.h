@@ -53,6 +53,8 @@ enum {
 /* What store_commit() and the readers of logs hand around: see below. */
 struct store;
 struct commit;
+struct doc;
+struct log_state;
 
 /* ---- life ---- */
 
@@ -129,6 +131,9 @@ void commit_free(struct commit *c); /* NULL is allowed */
  */
 void commit_append(struct commit *c, struct weir_slice log, struct weir_slice frame);
 
+/* Makes a log without events, if it is not there. */
+void commit_make(struct commit *c, struct weir_slice log);
+
 /* The commit happens only if the log's newest id is `last` by then; 0: empty or not there. */
 void commit_expect(struct commit *c, struct weir_slice log, uint64_t last);
 
@@ -151,6 +156,25 @@ struct doc_key {
 void commit_put(struct commit *c, struct doc_key key, int64_t expected_version,
                 struct weir_slice owner, struct weir_slice body);
 void commit_remove(struct commit *c, struct doc_key key, int64_t expected_version);
+
+/*
+ * A commit that is looked at when its turn comes. `decide` is called by the committer's thread
+ * and sees everything as it is after all commits before this one; it adds to the commit what
+ * else is to happen and returns WEIR_OK, or it returns why nothing is to happen, which `done`
+ * gets then. It may add commit_drop() only if `may_drop`, which takes a sync of its own. Must
+ * be short.
+ */
+struct commit_view;
+typedef enum weir_status (*commit_decide_fn)(void *user, struct commit_view *view,
+                                             struct commit *c);
+void commit_decide(struct commit *c, bool may_drop, commit_decide_fn decide, void *user);
+
+/* WEIR_NOT_FOUND. The document is borrowed until `decide` returns: no doc_fini(). */
+WEIR_MUST_CHECK enum weir_status commit_view_doc(struct commit_view *view, struct doc_key key,
+                                                 struct doc *out);
+/* A log that is not there does not exist: that is no error. */
+WEIR_MUST_CHECK enum weir_status commit_view_log(struct commit_view *view, struct weir_slice log,
+                                                 struct log_state *out);
 
 /*
  * Hands the commit over until `done` is called, which it always is, maybe before this returns
@@ -209,6 +233,12 @@ typedef void (*log_read_fn)(void *user, const struct log_read *read);
 /* The same by a thread of the store's. */
 void store_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
                       log_read_fn done, void *user);
+
+/*
+ * Calls `work` in a thread of the store's: the place for reads that may wait. WEIR_NOMEM: it is
+ * not called.
+ */
+WEIR_MUST_CHECK enum weir_status store_later(struct store *s, void (*work)(void *user), void *user);
 
 /* ---- reading documents ---- */
 

@@ -20,6 +20,7 @@
 
 #include <weir/buf.h>
 
+#include "base/arena.h"
 #include "base/list.h"
 #include "base/map.h"
 #include "base/ring.h"
@@ -33,6 +34,7 @@ enum {
     STORE_IDLE_SETTLE_MS = 1000, /* nothing waits longer than this to be settled */
     STORE_FULL_MS = 5000,        /* a full disk is believed to be full for so long */
     STORE_LAZY_SYNC_MS = 200,    /* STORE_DURABLE_NORMAL: the kernel is asked this often */
+    VIEW_BYTES = 16 << 20,       /* that a `decide` may look at */
     PENDING_OVERHEAD = 96,       /* what a waiting chunk or document costs beyond its bytes */
 };
 
@@ -84,8 +86,21 @@ struct pending_doc {
     char bytes[]; /* kind, NUL, id, owner, body */
 };
 
+/* Something for the reading threads; part of what it is about. */
+struct job {
+    struct job *next;
+    void (*run)(struct store *s, struct job *job);
+};
+
+/* Documents that the database has, as it has them, the least recently used first. */
+struct doc_cache {
+    struct map docs; /* kind, NUL, id -> struct cached_doc */
+    struct list ages;
+    size_t n_bytes;
+};
+
 struct read_job {
-    struct read_job *next;
+    struct job job;
     uint64_t from;
     size_t max_bytes;
     log_read_fn done;
@@ -135,9 +150,9 @@ struct store {
 
     pthread_mutex_t reader_lock;
     pthread_cond_t job_added;
-    struct ring spares;    /* reader_lock: database connections nobody uses */
-    struct read_job *jobs; /* reader_lock */
-    struct read_job **jobs_end;
+    struct ring spares; /* reader_lock: database connections nobody uses */
+    struct job *jobs;   /* reader_lock */
+    struct job **jobs_end;
     bool readers_stop; /* reader_lock */
 
     pthread_t committer, settler;
@@ -150,6 +165,8 @@ struct store {
     struct map batch_docs; /* documents of the batch, by key */
     struct weir_buf record;
     struct db_reader *committer_reader;
+    struct doc_cache doc_cache;
+    struct arena view_memory; /* what a `decide` was shown */
     uint64_t last_log_id;
     uint64_t unsynced_since_ns;
     struct store_news *news;
@@ -177,6 +194,8 @@ WEIR_MUST_CHECK enum weir_status index_load_log(struct store *s, struct weir_sli
 /* Adds events to what is visible; takes over the reference. */
 void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk);
 void index_set_dirty(struct store *s, struct log *log);
+/* The log is there, though it has no events; nothing for one that was dropped. */
+void index_show(struct store *s, struct log *log);
 /* Lets go of the oldest n chunks, or as many as there are. */
 void index_forget_chunks(struct store *s, struct log *log, size_t n);
 /* The log is gone for readers; the settler will tell the database. */
@@ -201,7 +220,25 @@ void index_fini(struct store *s);
 
 /* ---- committer.c ---- */
 
+/* The log as it will be when the batch under way is durable; WEIR_NOT_FOUND. */
+WEIR_MUST_CHECK enum weir_status committer_log(struct store *s, struct weir_slice name,
+                                               struct log_state *out);
+
 void *committer_run(void *store);
+
+/* ---- view.c; committer only ---- */
+
+/* Calls the commit's `decide`, if it has one. */
+WEIR_MUST_CHECK enum weir_status view_decide(struct store *s, struct commit *c);
+
+/* The version a document has now, in the batch, the overlay or the database; 0: none. */
+WEIR_MUST_CHECK enum weir_status view_doc_version(struct store *s, struct doc_key key,
+                                                  int64_t *version);
+
+void doc_cache_init(struct doc_cache *cache);
+void doc_cache_fini(struct doc_cache *cache);
+/* The document is another from now on. `key` is kind, NUL, id. */
+void doc_cache_forget(struct doc_cache *cache, struct weir_slice key);
 
 /* ---- settler.c ---- */
 

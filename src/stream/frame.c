@@ -1,0 +1,171 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream/frame.h"
+
+#include "base/check.h"
+#include "base/slice.h"
+#include "base/utf8.h"
+
+static const char data_field[] = "data: ";
+static const char base64_type[] = "event: base64\n";
+
+enum { DATA_FIELD_BYTES = sizeof data_field - 1 };
+
+/* ---- base64 ---- */
+
+static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+static void put_base64(struct weir_buf *out, struct weir_slice bytes)
+{
+    const unsigned char *p = (const unsigned char *)bytes.ptr;
+    char four[4];
+    for (size_t left = bytes.len; left > 0;) {
+        unsigned n = left > 2 ? 3 : (unsigned)left;
+        uint32_t bits =
+            (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
+        four[0] = alphabet[bits >> 18];
+        four[1] = alphabet[bits >> 12 & 63];
+        four[2] = '=';
+        four[3] = '=';
+        if (n > 1) four[2] = alphabet[bits >> 6 & 63];
+        if (n > 2) four[3] = alphabet[bits & 63];
+        weir_buf_append(out, four, sizeof four);
+        p += n;
+        left -= n;
+    }
+}
+
+static int digit_of(char c)
+{
+    if (c >= 'A' && c <= 'Z') return c - 'A';
+    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
+    if (c >= '0' && c <= '9') return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
+}
+
+/* Of what put_base64() wrote; ends where something else is. */
+static void get_base64(struct weir_buf *out, struct weir_slice text)
+{
+    uint32_t bits = 0;
+    unsigned n = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        int digit = digit_of(text.ptr[i]);
+        if (digit < 0) return;
+        bits = bits << 6 | (uint32_t)digit;
+        n += 6;
+        if (n < 8) continue;
+        n -= 8;
+        weir_buf_append_char(out, (char)(bits >> n & 255));
+    }
+}
+
+/* ---- to events ---- */
+
+static bool fits_lines(struct weir_slice text)
+{
+    return text.len > 0 && !memchr(text.ptr, '\r', text.len) && !memchr(text.ptr, '\0', text.len) &&
+           utf8_valid_prefix(text) == text.len;
+}
+
+static void put_lines(struct weir_buf *out, struct weir_slice text)
+{
+    for (;;) {
+        const char *end = text.len > 0 ? memchr(text.ptr, '\n', text.len) : NULL;
+        size_t len = end ? (size_t)(end - text.ptr) : text.len;
+        weir_buf_append(out, data_field, DATA_FIELD_BYTES);
+        weir_buf_append(out, text.ptr, len);
+        weir_buf_append_char(out, '\n');
+        if (!end) return;
+        text = slice_from(text, len + 1);
+    }
+}
+
+static void put_json(struct weir_buf *out, struct weir_slice json)
+{
+    weir_buf_append(out, data_field, DATA_FIELD_BYTES);
+    size_t at = out->len;
+    weir_buf_append_slice(out, json);
+    if (weir_buf_status(out) == WEIR_OK)
+        for (; at < out->len; at++)
+            if (out->ptr[at] == '\n' || out->ptr[at] == '\r') out->ptr[at] = ' ';
+    weir_buf_append_char(out, '\n');
+}
+
+void frame_write(struct weir_buf *out, enum stream_format format, struct weir_slice message)
+{
+    if (format == STREAM_JSON) {
+        put_json(out, message);
+    } else if (format == STREAM_TEXT && fits_lines(message)) {
+        put_lines(out, message);
+    } else {
+        if (format == STREAM_TEXT) weir_buf_append(out, base64_type, sizeof base64_type - 1);
+        weir_buf_append(out, data_field, DATA_FIELD_BYTES);
+        put_base64(out, message);
+        weir_buf_append_char(out, '\n');
+    }
+    weir_buf_append_char(out, '\n');
+}
+
+/* ---- from events ---- */
+
+bool frame_next(struct weir_slice *events, struct frame *out)
+{
+    if (events->len == 0) return false;
+    const char *line_end = memchr(events->ptr, '\n', events->len);
+    const char *end =
+        line_end ? memmem(line_end, events->len - (size_t)(line_end - events->ptr), "\n\n", 2)
+                 : NULL;
+    CHECK(end && events->len > 4 && memcmp(events->ptr, "id: ", 4) == 0);
+    out->id = 0;
+    for (const char *p = events->ptr + 4; p < line_end; p++)
+        out->id = out->id * 10 + (uint64_t)(*p - '0');
+    out->lines = slice_of(line_end + 1, (size_t)(end - line_end));
+    *events = slice_from(*events, (size_t)(end + 2 - events->ptr));
+    return true;
+}
+
+/* Takes a line off; true when it is data, which *data is then. */
+static bool next_line(struct weir_slice *lines, struct weir_slice *data, bool *is_data)
+{
+    if (lines->len == 0) return false;
+    const char *end = memchr(lines->ptr, '\n', lines->len);
+    CHECK(end);
+    struct weir_slice line = slice_of(lines->ptr, (size_t)(end - lines->ptr));
+    *lines = slice_from(*lines, line.len + 1);
+    *is_data = line.len >= DATA_FIELD_BYTES && memcmp(line.ptr, data_field, DATA_FIELD_BYTES) == 0;
+    if (*is_data) *data = slice_from(line, DATA_FIELD_BYTES);
+    return true;
+}
+
+void frame_read(struct weir_buf *out, enum stream_format format, const struct frame *frame)
+{
+    struct weir_slice lines = frame->lines;
+    struct weir_slice data;
+    bool is_data;
+    bool is_first = true;
+    bool is_base64 = format == STREAM_BYTES;
+    if (format == STREAM_TEXT && lines.len >= sizeof base64_type - 1 &&
+        memcmp(lines.ptr, base64_type, sizeof base64_type - 1) == 0)
+        is_base64 = true;
+    while (next_line(&lines, &data, &is_data)) {
+        if (!is_data) continue;
+        if (!is_first) weir_buf_append_char(out, '\n');
+        is_first = false;
+        if (is_base64) get_base64(out, data);
+        else weir_buf_append_slice(out, data);
+    }
+}
+
+void body_write(struct weir_buf *out, enum stream_format format, struct weir_slice events,
+                unsigned parts)
+{
+    struct frame frame;
+    bool is_json = format == STREAM_JSON;
+    bool has_before = (parts & BODY_FIRST) == 0;
+    if (is_json && !has_before) weir_buf_append_char(out, '[');
+    while (frame_next(&events, &frame)) {
+        if (is_json && has_before) weir_buf_append_char(out, ',');
+        has_before = true;
+        frame_read(out, format, &frame);
+    }
+    if (is_json && (parts & BODY_LAST) != 0) weir_buf_append_char(out, ']');
+}
