@@ -111,6 +111,12 @@ void scopes_put(struct weir_buf *out, unsigned scopes)
     weir_json_put_end_array(out);
 }
 
+bool access_covers(const struct access *who, struct weir_slice stream)
+{
+    size_t len = who->prefix ? strlen(who->prefix) : 0;
+    return len <= stream.len && (len == 0 || memcmp(who->prefix, stream.ptr, len) == 0);
+}
+
 /* ---- a key's description ---- */
 
 static bool is_text(const char *text, size_t cap)

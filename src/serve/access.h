@@ -32,10 +32,15 @@ enum {
 
 /* Who asks. */
 struct access {
-    char name[KEY_NAME_BYTES + 1]; /* of the key; empty: none was needed */
+    char name[KEY_NAME_BYTES + 1]; /* of the key; "link"; empty: none was needed */
     char owner[64];                /* whose data; "" without keys */
+    bool is_link;                  /* a signed link to one stream: no cache may keep the answer */
     unsigned scopes;               /* of enum scope */
+    const char *prefix;            /* of the streams that it may touch; NULL: all */
 };
+
+/* Whether it may touch the stream of this (decoded) name at all; its scopes aside. */
+bool access_covers(const struct access *who, struct weir_slice stream);
 
 struct keys;
 

@@ -89,7 +89,8 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
         return key->len > 0;
     }
     /* Keys have no character that needs an escape. */
-    return ex->route->takes_key_in_query && query_find(head->query, "api_key", key) && key->len > 0;
+    bool takes_query = (ex->route->flags & ROUTE_KEY_IN_QUERY) != 0;
+    return takes_query && query_find(head->query, "api_key", key) && key->len > 0;
 }
 
 static void refuse_key(struct exchange *ex, enum weir_status st, uint64_t retry_after_ms)

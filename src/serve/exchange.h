@@ -28,14 +28,26 @@ enum { ROUTE_MAX_PARAMS = 4 };
 
 typedef void (*handler_fn)(struct exchange *ex);
 
+/* What is special about a row. */
+enum {
+    ROUTE_KEY_IN_QUERY = 1, /* takes "?api_key=", for EventSource */
+    /*
+     * The first parameter is the name of a stream, and the only one that the request is about:
+     * keys with a prefix are let in when it begins with that, and to GET and HEAD a link to it
+     * ("?link=") will do. Rows without it refuse keys with a prefix, and links. A handler that
+     * lets a request touch another stream too (a fork's source) asks access_covers() itself.
+     */
+    ROUTE_STREAM = 2,
+};
+
 /* A row of the route table; see routes.c. */
 struct route {
     enum http_method method;
     const char *pattern; /* "/v1/streams/:name"; a parameter is one whole decoded segment */
     handler_fn handle;
-    enum scope scope;        /* what the key must allow; SCOPE_NONE: anyone */
-    bool takes_key_in_query; /* "?api_key=", for EventSource */
-    const char *name;        /* for the access log and metrics: "streams.append" */
+    enum scope scope; /* what the key must allow; SCOPE_NONE: anyone */
+    unsigned flags;   /* ROUTE_… */
+    const char *name; /* for the access log and metrics: "streams.append" */
 };
 
 struct server *exchange_server(struct exchange *ex);

@@ -10,13 +10,13 @@ static void handle(struct exchange *ex)
 }
 
 static const struct route table[] = {
-    {HTTP_GET, "/", handle, SCOPE_NONE, false, "root"},
-    {HTTP_POST, "/v1/streams/:name", handle, SCOPE_WRITE, false, "append"},
-    {HTTP_GET, "/v1/streams/:name", handle, SCOPE_READ, true, "watch"},
-    {HTTP_GET, "/v1/streams/:name/state", handle, SCOPE_READ, true, "state"},
-    {HTTP_GET, "/v1/a/:x/b/:y", handle, SCOPE_READ, true, "two"},
-    {HTTP_HEAD, "/v1/both", handle, SCOPE_NONE, false, "both.head"},
-    {HTTP_GET, "/v1/both", handle, SCOPE_NONE, false, "both.get"},
+    {HTTP_GET, "/", handle, SCOPE_NONE, 0, "root"},
+    {HTTP_POST, "/v1/streams/:name", handle, SCOPE_WRITE, 0, "append"},
+    {HTTP_GET, "/v1/streams/:name", handle, SCOPE_READ, ROUTE_KEY_IN_QUERY, "watch"},
+    {HTTP_GET, "/v1/streams/:name/state", handle, SCOPE_READ, ROUTE_KEY_IN_QUERY, "state"},
+    {HTTP_GET, "/v1/a/:x/b/:y", handle, SCOPE_READ, ROUTE_KEY_IN_QUERY, "two"},
+    {HTTP_HEAD, "/v1/both", handle, SCOPE_NONE, 0, "both.head"},
+    {HTTP_GET, "/v1/both", handle, SCOPE_NONE, 0, "both.get"},
     {.handle = NULL},
 };
 
