@@ -2,8 +2,10 @@
 #include "io/crypto.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
+#include <openssl/hmac.h>
 #include <pthread.h>
 #include <sys/random.h>
 
@@ -26,6 +28,13 @@ void sha256(struct weir_slice bytes, unsigned char out[SHA256_BYTES])
     CHECK(EVP_Digest(bytes.ptr, bytes.len, out, NULL, sha256_method, NULL) == 1);
 }
 
+void hmac_sha256(struct weir_slice key, struct weir_slice bytes, unsigned char out[SHA256_BYTES])
+{
+    const unsigned char *from = (const unsigned char *)bytes.ptr;
+    CHECK(key.len <= INT_MAX);
+    CHECK(HMAC(EVP_sha256(), key.ptr, (int)key.len, from, bytes.len, out, NULL));
+}
+
 void random_bytes(void *out, size_t len)
 {
     char *at = out;
@@ -41,4 +50,75 @@ void random_bytes(void *out, size_t len)
 bool bytes_equal_ct(const void *a, const void *b, size_t len)
 {
     return CRYPTO_memcmp(a, b, len) == 0;
+}
+
+/* ---- signatures ---- */
+
+/* Whatever fails here fails only without memory, and then nothing that is signed would be true. */
+static EVP_PKEY *private_key(const unsigned char seed[ED25519_SEED_BYTES])
+{
+    EVP_PKEY *key = EVP_PKEY_new_raw_private_key(EVP_PKEY_ED25519, NULL, seed, ED25519_SEED_BYTES);
+    CHECK(key);
+    return key;
+}
+
+void ed25519_public(const unsigned char seed[ED25519_SEED_BYTES],
+                    unsigned char out[ED25519_PUBLIC_BYTES])
+{
+    size_t len = ED25519_PUBLIC_BYTES;
+    EVP_PKEY *key = private_key(seed);
+    CHECK(EVP_PKEY_get_raw_public_key(key, out, &len) == 1 && len == ED25519_PUBLIC_BYTES);
+    EVP_PKEY_free(key);
+}
+
+void ed25519_sign(const unsigned char seed[ED25519_SEED_BYTES], struct weir_slice bytes,
+                  unsigned char out[ED25519_SIGNATURE_BYTES])
+{
+    size_t len = ED25519_SIGNATURE_BYTES;
+    const unsigned char *from = (const unsigned char *)bytes.ptr;
+    EVP_PKEY *key = private_key(seed);
+    EVP_MD_CTX *signer = EVP_MD_CTX_new();
+    CHECK(signer && EVP_DigestSignInit(signer, NULL, NULL, NULL, key) == 1);
+    CHECK(EVP_DigestSign(signer, out, &len, from, bytes.len) == 1);
+    CHECK(len == ED25519_SIGNATURE_BYTES);
+    EVP_MD_CTX_free(signer);
+    EVP_PKEY_free(key);
+}
+
+/* ---- base64url ---- */
+
+static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+
+enum { BYTE_BITS = 8, LETTER_BITS = 6, LETTER_MASK = 63 };
+
+void base64url_write(struct weir_buf *out, struct weir_slice bytes)
+{
+    unsigned held = 0;
+    unsigned n_bits = 0;
+    for (size_t i = 0; i < bytes.len; i++) {
+        held = held << BYTE_BITS | (unsigned char)bytes.ptr[i];
+        for (n_bits += BYTE_BITS; n_bits >= LETTER_BITS; n_bits -= LETTER_BITS)
+            weir_buf_append_char(out, letters[held >> (n_bits - LETTER_BITS) & LETTER_MASK]);
+    }
+    if (n_bits > 0)
+        weir_buf_append_char(out, letters[held << (LETTER_BITS - n_bits) & LETTER_MASK]);
+}
+
+bool base64url_read(struct weir_slice text, void *out, size_t len)
+{
+    unsigned char *to = out;
+    unsigned held = 0;
+    unsigned n_bits = 0;
+    if (text.len != (len * BYTE_BITS + LETTER_BITS - 1) / LETTER_BITS) return false;
+    for (size_t i = 0; i < text.len; i++) {
+        const char *letter = memchr(letters, text.ptr[i], sizeof letters - 1);
+        if (!letter) return false;
+        held = held << LETTER_BITS | (unsigned)(letter - letters);
+        n_bits += LETTER_BITS;
+        if (n_bits < BYTE_BITS) continue;
+        n_bits -= BYTE_BITS;
+        *to++ = (unsigned char)(held >> n_bits);
+    }
+    /* What is left over is zero, or one text would have several spellings. */
+    return (held & ((1u << n_bits) - 1)) == 0;
 }
