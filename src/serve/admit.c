@@ -15,12 +15,23 @@ static const struct access nothing;
 
 /* ---- OPTIONS and other origins ---- */
 
+/* What a page may send: ours, and what the Durable Streams protocol has. */
+static const char asked_fields[] =
+    "Authorization, Content-Type, Last-Event-ID, X-Request-Id, Idempotency-Key, Cache-Control, "
+    "If-None-Match, Stream-Seq, Stream-TTL, Stream-Expires-At, Stream-Closed, Stream-Forked-From, "
+    "Stream-Fork-Offset, Stream-Fork-Sub-Offset, Producer-Id, Producer-Epoch, Producer-Seq";
+
+/* What it may read of the protocol's answers, beside what exchange.c lets it read of all. */
+static const char answer_fields[] =
+    "Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, Stream-Closed, "
+    "Stream-SSE-Data-Encoding, ETag, Location, Producer-Epoch, Producer-Seq, "
+    "Producer-Expected-Seq, Producer-Received-Seq, Weir-Last-Id, Weir-Sealed";
+
+/* It says nothing that is secret, so whoever asks is told; Allow-Origin is what decides. */
 static void put_preflight(struct exchange *ex, struct weir_slice allow)
 {
     exchange_field(ex, "Access-Control-Allow-Methods", allow);
-    exchange_field(ex, "Access-Control-Allow-Headers",
-                   SLICE("Authorization, Content-Type, Last-Event-ID, X-Request-Id, "
-                         "Idempotency-Key, Cache-Control"));
+    exchange_field(ex, "Access-Control-Allow-Headers", weir_slice_of(asked_fields));
     exchange_field(ex, "Access-Control-Max-Age", SLICE("600"));
 }
 
@@ -55,9 +66,19 @@ static void answer_options(struct exchange *ex, const struct http_head *head)
     }
     struct weir_slice allow = write_allow(&memory, methods);
     exchange_field(ex, "Allow", allow);
-    if (ex->origin.len > 0 && http_find(head, "access-control-request-method", &method))
-        put_preflight(ex, allow);
+    if (http_find(head, "access-control-request-method", &method)) put_preflight(ex, allow);
     exchange_empty(ex, 204);
+}
+
+/* Without a copy: most answers to a page are shorter than this list. */
+static void put_exposed(struct exchange *ex)
+{
+    struct answer_field *f = exchange_alloc(ex, sizeof *f);
+    if (!f) return;
+    f->next = ex->fields;
+    f->name = "Access-Control-Expose-Headers";
+    f->value = weir_slice_of(answer_fields);
+    ex->fields = f;
 }
 
 /* Remembers the origin if it may read the answer. */
@@ -71,6 +92,7 @@ static void look_at_origin(struct exchange *ex, const struct http_head *head)
     if (!copy) return;
     memcpy(copy, origin.ptr, origin.len);
     ex->origin = slice_of(copy, origin.len);
+    put_exposed(ex);
 }
 
 /* ---- keys ---- */
