@@ -10,7 +10,10 @@
 #include "base/slice.h"
 #include "store/commit_impl.h"
 
-enum { OP_ALIGN = 8 };
+enum {
+    OP_ALIGN = 8,
+    DECISION_BYTES = 512, /* a document or two, as decisions go */
+};
 
 static size_t padded(size_t n)
 {
@@ -198,6 +201,11 @@ void commit_remove(struct commit *c, struct doc_key key, int64_t expected_versio
 {
     struct op op = {.kind = OP_REMOVE, .number = expected_version};
     add_doc_op(c, op, key, (struct weir_slice){0}, (struct weir_slice){0});
+}
+
+size_t commit_weight(const struct commit *c)
+{
+    return c->len + (c->decide ? DECISION_BYTES : 0);
 }
 
 /* ---- walking ---- */

@@ -46,6 +46,9 @@ struct commit {
 /* As commit_drop(), but of the log with this id alone; another of that name stays. */
 void commit_drop_id(struct commit *c, struct weir_slice log, uint64_t log_id);
 
+/* What it counts for while it waits: its bytes, and those that its decision will likely add. */
+size_t commit_weight(const struct commit *c);
+
 /* The first operation; NULL when there is none. */
 struct op *commit_first(struct commit *c);
 /* The one behind `op`; NULL at the end. */

@@ -122,6 +122,7 @@ static WEIR_MUST_CHECK enum weir_status decide_make(struct store *s, struct op *
     enum weir_status st = find_log(s, op_log(op), true, &log);
     if (st != WEIR_OK) return st;
     if (log->is_visible && log->next_dropped) return WEIR_INVALID; /* by this very commit */
+    if (log->expires_ms <= store_now_ms(s)) return WEIR_SEALED; /* the sweep has yet to come by */
     op->log = log;
     op->number = log->next_dropped;
     log->next_dropped = false;
@@ -543,13 +544,42 @@ static enum weir_status judge(struct store *s, enum weir_status st)
     return WEIR_STORAGE;
 }
 
+/* Those behind `last` wait for the next batch, in front of all others. */
+static void put_back(struct store *s, struct batch *b, struct commit *last)
+{
+    struct commit *first = last->next;
+    struct commit **end = &last->next;
+    if (!first) return;
+    pthread_mutex_lock(&s->queue_lock);
+    for (; *end; end = &(*end)->next) {
+        s->queued_bytes += commit_weight(*end);
+        b->n_commits--;
+    }
+    *end = s->queue_first;
+    if (!s->queue_first) s->queue_end = end;
+    s->queue_first = first;
+    last->next = NULL;
+    pthread_mutex_unlock(&s->queue_lock);
+}
+
+/* All in turn, up to what fits a record: what a decision adds is known only afterwards. */
+static void decide_all(struct store *s, struct batch *b)
+{
+    uint64_t n_bytes = 0;
+    for (struct commit *c = b->commits; c; c = c->next) {
+        decide(s, c);
+        if (c->result.status == WEIR_OK) n_bytes += c->len;
+        if (n_bytes >= s->options.segment_bytes / 4) put_back(s, b, c);
+    }
+}
+
 static void run_batch(struct store *s, struct batch *b)
 {
     uint64_t number = 0;
     index_trim(s);
     enum weir_status st = wait_for_room(s);
-    for (struct commit *c = b->commits; c && st == WEIR_OK; c = c->next) decide(s, c);
     if (st == WEIR_OK) {
+        decide_all(s, b);
         st = fill_chunks(s, b);
         if (st == WEIR_OK) st = write_journal(s, &number);
         if (st != WEIR_OK) st = judge(s, st);
@@ -567,7 +597,7 @@ static void take_batch(struct store *s, struct batch *b)
     struct commit **end = &s->queue_first;
     while (*end && n_bytes < s->options.segment_bytes / 4) {
         if ((*end)->drops && b->n_commits > 0) break;
-        n_bytes += (*end)->len;
+        n_bytes += commit_weight(*end);
         b->n_commits++;
         bool is_alone = (*end)->drops;
         end = &(*end)->next;

@@ -318,10 +318,10 @@ static enum weir_status queue_up(struct store *s, struct commit *c)
     if (c->status != WEIR_OK) return c->status;
     if (c->len > s->options.segment_bytes / 2) return WEIR_LIMIT;
     if (s->is_closing) return WEIR_SHUTDOWN;
-    if (s->queued_bytes + c->len > s->options.queue_bytes) return WEIR_BUSY;
+    if (s->queued_bytes + commit_weight(c) > s->options.queue_bytes) return WEIR_BUSY;
     *s->queue_end = c;
     s->queue_end = &c->next;
-    s->queued_bytes += c->len;
+    s->queued_bytes += commit_weight(c);
     return WEIR_OK;
 }
 

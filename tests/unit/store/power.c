@@ -4,8 +4,9 @@
  * SQLite's own files; then for every boundary between two of them the disk is made as a power
  * cut there would have left it, each unsynced sector there or not at random, and opened.
  *
- * Commit number k appends its number to one of the logs, drops one at times, and puts k into
- * one document, all in one commit. So the document tells what everything else has to be.
+ * Commit number k appends its number to one of the logs, drops one at times, makes one without
+ * events at others, and puts k into one document, where its decision has to find k - 1, all in one
+ * commit. So the document tells what everything else has to be.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -102,10 +103,40 @@ static void log_of(unsigned k, char name[16])
     snprintf(name, 16, "log-%u", k * 7 % N_LOGS);
 }
 
+/* A commit of this number also makes a log of its own, and every second one seals it. */
+static bool makes(unsigned k, char name[16])
+{
+    snprintf(name, 16, "made-%u", k);
+    return k % 11 == 0;
+}
+
+static bool seals(unsigned k)
+{
+    return k % 22 == 0;
+}
+
 struct given {
     struct tape *tape;
     struct commit *commit;
+    unsigned k;
 };
+
+static const struct doc_key counter = {{"state", 5}, {"k", 1}};
+
+/* Whatever was settled, cut off or read again: the commit before this one is what there is. */
+static enum weir_status count_on(void *user, struct commit_view *view, struct commit *c)
+{
+    const struct given *g = user;
+    struct doc doc;
+    char body[16] = "";
+    enum weir_status st = commit_view_doc(view, counter, &doc);
+    T_OK(st == WEIR_OK || (st == WEIR_NOT_FOUND && g->k == 1));
+    if (st == WEIR_OK) memcpy(body, doc.body.ptr, doc.body.len);
+    T_EQ(strtoul(body, NULL, 10), g->k - 1);
+    snprintf(body, sizeof body, "%u", g->k);
+    commit_put(c, counter, doc.version, SLICE("ann"), weir_slice_of(body));
+    return WEIR_OK;
+}
 
 static void on_done(void *user, const struct commit_result *result)
 {
@@ -122,7 +153,6 @@ static void give(struct store *s, struct tape *t, unsigned k)
 {
     char name[16];
     char text[1200];
-    char body[16];
     struct commit *c = commit_new(0);
     log_of(k, name);
     memset(text, 'x', sizeof text);
@@ -132,14 +162,14 @@ static void give(struct store *s, struct tape *t, unsigned k)
     memcpy(text + len - 2, "\n\n", 2);
     if (drops(k)) commit_drop(c, weir_slice_of(name));
     else commit_append(c, weir_slice_of(name), slice_of(text, len));
-    snprintf(body, sizeof body, "%u", k);
-    commit_put(c, (struct doc_key){SLICE("state"), SLICE("k")}, DOC_ANY_VERSION, SLICE("ann"),
-               weir_slice_of(body));
+    if (makes(k, name)) commit_make(c, weir_slice_of(name));
+    if (seals(k)) commit_seal(c, weir_slice_of(name), -1);
     pthread_mutex_lock(&t->lock);
     t->given++;
     pthread_mutex_unlock(&t->lock);
     struct given *g = malloc(sizeof *g);
-    *g = (struct given){t, c};
+    *g = (struct given){t, c, k};
+    commit_decide(c, drops(k), count_on, g);
     store_commit(s, c, on_done, g);
 }
 
@@ -247,7 +277,7 @@ static unsigned state_of(struct store *s)
 {
     struct doc doc;
     char body[16] = "";
-    enum weir_status st = store_doc_get(s, (struct doc_key){SLICE("state"), SLICE("k")}, &doc);
+    enum weir_status st = store_doc_get(s, counter, &doc);
     if (st == WEIR_NOT_FOUND) return 0;
     T_EQ(st, WEIR_OK);
     memcpy(body, doc.body.ptr, doc.body.len);
@@ -283,6 +313,20 @@ static void check_log(struct store *s, const char *name, unsigned k)
     T_EQ(read.state.last, id);
 }
 
+static void check_made(struct store *s, unsigned k)
+{
+    for (unsigned i = 1; i <= N_COMMITS; i++) {
+        char name[16];
+        struct log_read read;
+        if (!makes(i, name)) continue;
+        store_read(s, weir_slice_of(name), 1, 1, &read);
+        T_EQ(read.status, WEIR_OK);
+        T_EQ(read.n_chunks, 0);
+        T_EQ(read.state.exists, i <= k);
+        T_EQ(read.state.is_sealed, i <= k && seals(i));
+    }
+}
+
 static void check_disk(const struct tape *t, size_t n_ops, const char *folder)
 {
     struct store *s = NULL;
@@ -301,6 +345,7 @@ static void check_disk(const struct tape *t, size_t n_ops, const char *folder)
         snprintf(name, sizeof name, "log-%u", i);
         check_log(s, name, k);
     }
+    check_made(s, k);
     uint64_t n_wrong = 1;
     T_EQ(store_check(s, NULL, NULL, &n_wrong), WEIR_OK);
     T_EQ(n_wrong, 0);
