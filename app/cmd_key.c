@@ -16,11 +16,13 @@ enum {
     LIST_BYTES = 16 << 20,
     PATH_BYTES = 64,
     DAY_BYTES = 10, /* "2026-01-02" */
+    PREFIX_COLUMNS = 12,
 };
 
 static const char help[] =
-    "usage: weir key create [--label TEXT] [--scopes read,write,admin] [--owner USER]\n"
-    "                       [--rate N/s] [--burst N] [--data FOLDER]\n"
+    "usage: weir key create [--label TEXT] [--scopes read,write,admin] [--prefix chat/]\n"
+    "                       [--expires 30d] [--owner USER] [--rate N/s] [--burst N]\n"
+    "                       [--data FOLDER]\n"
     "       weir key list   [--json] [--data FOLDER]\n"
     "       weir key revoke NAME [--data FOLDER]\n"
     "\n"
@@ -35,6 +37,10 @@ static const char help[] =
     "  --label    what the key is for, for you to read in the list\n"
     "  --scopes   what it may do: read (watch), write (append, drop), admin (keys, checks).\n"
     "             Without this option: read,write\n"
+    "  --prefix   it may touch the streams whose name begins with this, and nothing else:\n"
+    "             chat/ is for chat/1, not for chatter. Without: all of them\n"
+    "  --expires  how long it lasts, as 12h or 30d; without: until it is revoked. A reader that\n"
+    "             is at it then is not cut off, but cannot come again\n"
     "  --owner    whose key it is\n"
     "  --rate     how many requests it may make, as 10/s or 600/m; without: no limit\n"
     "  --burst    how many of them at once; without: what --rate allows in a second\n"
@@ -45,6 +51,7 @@ static const char help[] =
     "  KEY=$(weir key create --label laptop)\n"
     "  curl -N -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/v1/streams/demo\n"
     "  weir key create --label dashboard --scopes read --rate 5/s\n"
+    "  weir key create --label chat-service --prefix chat/ --expires 90d\n"
     "\n"
     "Exit status: 0 done, 1 error, 2 wrong usage.\n";
 
@@ -53,6 +60,8 @@ struct key_options {
     const char *label;
     const char *scopes;
     const char *owner;
+    const char *prefix;
+    unsigned lasts_s;
     double rate;
     unsigned burst;
     bool is_json;
@@ -132,6 +141,7 @@ static int describe(const struct key_options *o, struct key_info *info)
         .scopes = SCOPE_READ | SCOPE_WRITE,
         .rate_per_s = o->rate,
         .burst = o->burst,
+        .lasts_s = o->lasts_s,
     };
     if (o->scopes && !scopes_parse(weir_slice_of(o->scopes), &info->scopes))
         return usage_error(&key_command, "--scopes takes some of read,write,admin, not \"%s\"",
@@ -140,6 +150,8 @@ static int describe(const struct key_options *o, struct key_info *info)
         return usage_error(&key_command, "--label takes up to 63 bytes");
     if (!fits(o->owner, info->owner, sizeof info->owner))
         return usage_error(&key_command, "--owner takes up to 63 bytes");
+    if (!fits(o->prefix, info->prefix, sizeof info->prefix))
+        return usage_error(&key_command, "--prefix takes up to 127 bytes");
     if (!key_info_is_valid(info, &why)) return usage_error(&key_command, "%s", why);
     return EXIT_DONE;
 }
@@ -148,6 +160,10 @@ static void put_body(struct weir_buf *body, const struct key_info *info)
 {
     weir_json_put_begin_object(body);
     key_info_put_wish(body, info);
+    if (info->lasts_s > 0) {
+        weir_json_put_key(body, "expires_in");
+        weir_json_put_int(body, info->lasts_s);
+    }
     weir_json_put_end_object(body);
 }
 
@@ -176,29 +192,53 @@ static int create(const struct key_options *o, const char *folder)
 
 static void print_cell(struct weir_slice text, int width)
 {
-    int len = text.len < 64 ? (int)text.len : 64;
+    int len = text.len < KEY_PREFIX_BYTES ? (int)text.len : KEY_PREFIX_BYTES;
     printf("%-*.*s  ", width, len, text.len > 0 ? text.ptr : "");
 }
 
-static void print_row(const struct weir_json *v)
+/* The day of a time, or "-" for null. */
+static void print_day(const struct weir_json *time)
+{
+    struct weir_slice text = weir_json_text(time);
+    if (weir_json_type_of(time) != WEIR_JSON_STRING) text = SLICE("-");
+    print_cell(slice_of(text.ptr, text.len < DAY_BYTES ? text.len : DAY_BYTES), DAY_BYTES);
+}
+
+/* Times of one form and zone are in the order of their texts. */
+static const char *state_of(const struct weir_json *v)
+{
+    char now[CLOCK_TEXT_BYTES];
+    struct weir_slice end = weir_json_text(weir_json_get_str(v, "expires"));
+    if (weir_json_type_of(weir_json_get_str(v, "revoked")) == WEIR_JSON_STRING) return "revoked";
+    clock_format(now, clock_wall_ms(&clock_system));
+    bool is_time = end.len == CLOCK_TEXT_BYTES - 1;
+    return is_time && memcmp(end.ptr, now, end.len) <= 0 ? "expired" : "valid";
+}
+
+static void print_scopes(const struct weir_json *list)
 {
     char scopes[SCOPES_TEXT_BYTES] = "";
     unsigned all = SCOPE_NONE;
     unsigned one;
-    double rate = 0;
-    const struct weir_json *list = weir_json_get_str(v, "scopes");
     for (const struct weir_json *s = weir_json_first(list); s; s = weir_json_next(s))
         if (scopes_parse(weir_json_text(s), &one)) all |= one;
     scopes_format(all, scopes);
-    bool is_revoked = weir_json_type_of(weir_json_get_str(v, "revoked")) == WEIR_JSON_STRING;
-    struct weir_slice created = weir_json_text(weir_json_get_str(v, "created"));
-    print_cell(weir_json_text(weir_json_get_str(v, "name")), KEY_NAME_BYTES);
     print_cell(weir_slice_of(scopes), 16);
+}
+
+static void print_row(const struct weir_json *v)
+{
+    double rate = 0;
+    struct weir_slice prefix = weir_json_text(weir_json_get_str(v, "prefix"));
+    print_cell(weir_json_text(weir_json_get_str(v, "name")), KEY_NAME_BYTES);
+    print_scopes(weir_json_get_str(v, "scopes"));
+    print_cell(prefix.len > 0 ? prefix : SLICE("-"), PREFIX_COLUMNS);
     if (weir_json_double(weir_json_get_str(v, "rate"), &rate) && rate > 0)
         printf("%8.6g/s  ", rate);
     else printf("%10s  ", "-");
-    print_cell(slice_of(created.ptr, created.len < DAY_BYTES ? created.len : DAY_BYTES), DAY_BYTES);
-    printf("%-7s  ", is_revoked ? "revoked" : "valid");
+    print_day(weir_json_get_str(v, "created"));
+    print_day(weir_json_get_str(v, "expires"));
+    printf("%-7s  ", state_of(v));
     print_cell(weir_json_text(weir_json_get_str(v, "owner")), 12);
     struct weir_slice label = weir_json_text(weir_json_get_str(v, "label"));
     printf("%.*s\n", (int)label.len, label.len > 0 ? label.ptr : "");
@@ -213,8 +253,8 @@ static int print_list(struct weir_slice json, bool is_json)
     const struct weir_json *key = weir_json_first(weir_json_get_str(v, "keys"));
     weir_buf_init(&line, OUTPUT_LINE_MAX_BYTES);
     if (st == WEIR_OK && !is_json && key)
-        printf("%-12s  %-16s  %10s  %-10s  %-7s  %-12s  %s\n", "NAME", "SCOPES", "RATE", "CREATED",
-               "STATE", "OWNER", "LABEL");
+        printf("%-12s  %-16s  %-*s  %10s  %-10s  %-10s  %-7s  %-12s  %s\n", "NAME", "SCOPES",
+               PREFIX_COLUMNS, "PREFIX", "RATE", "CREATED", "EXPIRES", "STATE", "OWNER", "LABEL");
     if (st == WEIR_OK && !is_json && !key)
         fputs("There are no keys yet; \"weir key create\" makes one.\n", stderr);
     for (; key; key = weir_json_next(key)) {
@@ -354,6 +394,8 @@ static int run(int argc, char **argv)
         {.name = "label", .kind = OPTION_TEXT, .to = &o.label},
         {.name = "scopes", .kind = OPTION_TEXT, .to = &o.scopes},
         {.name = "owner", .kind = OPTION_TEXT, .to = &o.owner},
+        {.name = "prefix", .kind = OPTION_TEXT, .to = &o.prefix},
+        {.name = "expires", .kind = OPTION_LIFE, .to = &o.lasts_s, .min = 1, .max = KEY_MAX_LIFE_S},
         {.name = "rate", .kind = OPTION_RATE, .to = &o.rate},
         {.name = "burst",
          .kind = OPTION_COUNT,

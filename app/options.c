@@ -20,6 +20,8 @@ static const struct unit byte_units[] = {
     {"", 1}, {"K", 1ull << 10}, {"M", 1ull << 20}, {"G", 1ull << 30}, {NULL, 0}};
 static const struct unit time_units[] = {{"", 1000},   {"ms", 1},      {"s", 1000},
                                          {"m", 60000}, {"h", 3600000}, {NULL, 0}};
+static const struct unit life_units[] = {{"", 1},     {"s", 1},     {"m", 60},
+                                         {"h", 3600}, {"d", 86400}, {NULL, 0}};
 static const struct unit no_units[] = {{"", 1}, {NULL, 0}};
 
 static bool parse_number(const char *text, const struct unit *units, unsigned long long *out)
@@ -64,6 +66,7 @@ static bool set_number(const struct option_row *row, const char *text)
     unsigned long long n;
     const struct unit *units = row->kind == OPTION_BYTES  ? byte_units
                                : row->kind == OPTION_TIME ? time_units
+                               : row->kind == OPTION_LIFE ? life_units
                                                           : no_units;
     if (!parse_number(text, units, &n)) return false;
     if (!is_in_range(row, n, row->kind == OPTION_BYTES ? SIZE_MAX : UINT_MAX)) return false;
@@ -97,6 +100,7 @@ static const char *wanted(enum option_kind kind)
     case OPTION_COUNT: return "a whole number";
     case OPTION_BYTES: return "a number of bytes, as 512, 64K or 16M";
     case OPTION_TIME: return "a time, as 500ms, 10s or 5m";
+    case OPTION_LIFE: return "a time, as 90s, 1h or 30d,";
     case OPTION_RATE: return "a rate, as 10/s or 600/m";
     case OPTION_TEXTS: return "fewer of its kind";
     default: return "a value";
@@ -108,7 +112,10 @@ static int complain(const struct command *command, const struct option_row *row,
     if (row->max > 0)
         return usage_error(command, "--%s takes %s from %llu to %llu%s, not \"%s\"", row->name,
                            wanted(row->kind), row->min, row->max,
-                           row->kind == OPTION_TIME ? " ms" : "", text);
+                           row->kind == OPTION_TIME   ? " ms"
+                           : row->kind == OPTION_LIFE ? " s"
+                                                      : "",
+                           text);
     return usage_error(command, "--%s takes %s, not \"%s\"", row->name, wanted(row->kind), text);
 }
 

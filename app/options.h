@@ -18,6 +18,7 @@ enum option_kind {
     OPTION_COUNT, /* unsigned *: a whole number */
     OPTION_BYTES, /* size_t *: "512", "64K", "16M", "1G" */
     OPTION_TIME,  /* unsigned *, milliseconds: "10" and "10s" are seconds; also ms, m, h */
+    OPTION_LIFE,  /* unsigned *, seconds: "90" and "90s" are seconds; also m, h, d */
     OPTION_RATE,  /* double *: "10/s", "600/m", "5000/h"; a number alone is by the second */
 };
 

@@ -41,7 +41,7 @@ WEIR_BEGIN
     X(LOCKED, "locked", "another process has the store open", 503, true)                           \
     X(NEWER, "newer_version", "a newer weir wrote this store", 500, false)                         \
     X(NO_AUTH, "missing_authorization", "the request carries no key", 401, false)                  \
-    X(BAD_TOKEN, "invalid_token", "the key is not known or was revoked", 401, false)               \
+    X(BAD_TOKEN, "invalid_token", "the key is not known, was revoked or has expired", 401, false)  \
     X(FORBIDDEN, "forbidden", "the key does not allow this", 403, false)                           \
     X(BAD_REQUEST, "invalid_request", "the request is not well-formed", 400, false)                \
     X(BAD_FIELD, "invalid_field", "a field or parameter has a value it cannot have", 400, false)   \

@@ -128,21 +128,38 @@ static bool is_text(const char *text, size_t cap)
     return true;
 }
 
+static const char *wrong_rate(const struct key_info *info)
+{
+    if (!(info->rate_per_s >= 0) || info->rate_per_s > KEY_MAX_RATE_PER_S ||
+        (info->rate_per_s > 0 && info->rate_per_s < 1e-5))
+        return "a rate is 0 (no limit) or from 0.00001 to 1000000 requests a second";
+    if (!(info->burst >= 0) || info->burst > KEY_MAX_RATE_PER_S ||
+        (info->burst > 0 && info->burst < 1))
+        return "a burst is from 1 to 1000000 requests";
+    return NULL;
+}
+
+static const char *wrong_limit(const struct key_info *info)
+{
+    if (!is_text(info->prefix, sizeof info->prefix))
+        return "a prefix is up to 127 bytes of UTF-8 without control characters";
+    if (info->prefix[0] != 0 && (info->scopes & SCOPE_ADMIN) != 0)
+        return "a key for some streams only cannot have the scope admin, which is for all";
+    if (info->lasts_s < 0 || info->lasts_s > KEY_MAX_LIFE_S || info->expires_ms < 0)
+        return "a key lasts from a second to 50 years, or for ever";
+    return NULL;
+}
+
 bool key_info_is_valid(const struct key_info *info, const char **why)
 {
-    *why = NULL;
     if (info->scopes == SCOPE_NONE || info->scopes > (SCOPE_READ | SCOPE_WRITE | SCOPE_ADMIN))
         *why = "scopes are one or more of read, write, admin";
     else if (!is_text(info->label, sizeof info->label))
         *why = "a label is up to 63 bytes of UTF-8 without control characters";
     else if (!is_text(info->owner, sizeof info->owner))
         *why = "an owner is up to 63 bytes of UTF-8 without control characters";
-    else if (!(info->rate_per_s >= 0) || info->rate_per_s > KEY_MAX_RATE_PER_S ||
-             (info->rate_per_s > 0 && info->rate_per_s < 1e-5))
-        *why = "a rate is 0 (no limit) or from 0.00001 to 1000000 requests a second";
-    else if (!(info->burst >= 0) || info->burst > KEY_MAX_RATE_PER_S ||
-             (info->burst > 0 && info->burst < 1))
-        *why = "a burst is from 1 to 1000000 requests";
+    else *why = wrong_rate(info);
+    if (!*why) *why = wrong_limit(info);
     return *why == NULL;
 }
 
@@ -165,6 +182,8 @@ void key_info_put_wish(struct weir_buf *out, const struct key_info *info)
     weir_json_put_double(out, info->rate_per_s);
     weir_json_put_key(out, "burst");
     weir_json_put_double(out, info->burst);
+    weir_json_put_key(out, "prefix");
+    weir_json_put_str(out, info->prefix);
 }
 
 void key_info_put(struct weir_buf *out, const struct key_info *info, const char *text)
@@ -179,6 +198,8 @@ void key_info_put(struct weir_buf *out, const struct key_info *info, const char 
     key_info_put_wish(out, info);
     weir_json_put_key(out, "created");
     put_time(out, info->created_ms);
+    weir_json_put_key(out, "expires");
+    put_time(out, info->expires_ms);
     weir_json_put_key(out, "revoked");
     put_time(out, info->revoked_ms);
     weir_json_put_end_object(out);
@@ -204,6 +225,8 @@ static void put_document(struct weir_buf *out, const struct key *key)
     put_hex(out, key->hash, sizeof key->hash);
     weir_json_put_key(out, "created_ms");
     weir_json_put_int(out, key->info.created_ms);
+    weir_json_put_key(out, "expires_ms");
+    weir_json_put_int(out, key->info.expires_ms);
     weir_json_put_key(out, "revoked_ms");
     weir_json_put_int(out, key->info.revoked_ms);
     key_info_put_wish(out, &key->info);
@@ -242,6 +265,15 @@ static bool get_scopes(const struct weir_json *list, unsigned *scopes)
     return true;
 }
 
+/* What the first documents did not have yet: such a key is for all streams, for ever. */
+static bool get_limits(const struct weir_json *v, struct key_info *info)
+{
+    const struct weir_json *to = weir_json_get_str(v, "prefix");
+    const struct weir_json *until = weir_json_get_str(v, "expires_ms");
+    return (!to || get_text(to, info->prefix, sizeof info->prefix)) &&
+           (!until || weir_json_int64(until, &info->expires_ms));
+}
+
 static bool get_document(const struct weir_json *v, struct key *key)
 {
     const char *why;
@@ -253,7 +285,7 @@ static bool get_document(const struct weir_json *v, struct key *key)
            get_text(weir_json_get_str(v, "owner"), info->owner, sizeof info->owner) &&
            get_scopes(weir_json_get_str(v, "scopes"), &info->scopes) &&
            weir_json_double(weir_json_get_str(v, "rate"), &info->rate_per_s) &&
-           weir_json_double(weir_json_get_str(v, "burst"), &info->burst) &&
+           weir_json_double(weir_json_get_str(v, "burst"), &info->burst) && get_limits(v, info) &&
            key_info_is_valid(info, &why);
 }
 
@@ -262,6 +294,14 @@ static bool get_document(const struct weir_json *v, struct key *key)
 static struct weir_slice name_of(const struct key *key)
 {
     return slice_of(key->info.name, KEY_NAME_BYTES);
+}
+
+/* Whether it is of no use any more, and since when. */
+static bool has_ended(const struct key_info *info, int64_t now_ms, int64_t *since_ms)
+{
+    bool is_expired = info->expires_ms != 0 && info->expires_ms <= now_ms;
+    *since_ms = info->revoked_ms != 0 ? info->revoked_ms : info->expires_ms;
+    return is_expired || info->revoked_ms != 0;
 }
 
 static void set_rate(struct key *key)
@@ -347,34 +387,48 @@ static bool has_form(struct weir_slice text)
            text.ptr[PREFIX_BYTES + KEY_NAME_BYTES] == '_';
 }
 
+/* Copies what stands in the table, which may change once the lock is given back. */
+static void tell(const struct key_info *info, struct key_found *out)
+{
+    memcpy(out->access.name, info->name, sizeof info->name);
+    memcpy(out->access.owner, info->owner, sizeof info->owner);
+    out->access.scopes = info->scopes;
+    if (info->prefix[0] == 0) return;
+    memcpy(out->prefix, info->prefix, sizeof info->prefix);
+    out->access.prefix = out->prefix;
+}
+
 static enum weir_status find_locked(struct keys *k, struct weir_slice text,
-                                    const unsigned char *hash, struct access *who,
-                                    uint64_t *wait_ns)
+                                    const unsigned char *hash, struct key_found *out)
 {
     static const unsigned char nobody[SHA256_BYTES];
+    uint64_t wait_ns = 0;
     struct key *key = map_get(&k->by_name, slice_of(text.ptr + PREFIX_BYTES, KEY_NAME_BYTES));
     bool is_equal = bytes_equal_ct(hash, key ? key->hash : nobody, SHA256_BYTES);
     if (!key || !is_equal || key->info.revoked_ms != 0) return WEIR_BAD_TOKEN;
-    memcpy(who->name, key->info.name, sizeof who->name);
-    memcpy(who->owner, key->info.owner, sizeof who->owner);
-    who->scopes = key->info.scopes;
-    return take_token(key, clock_mono_ns(k->clock), wait_ns) ? WEIR_OK : WEIR_RATE_LIMIT;
+    /* Most keys last for ever, and do not ask the clock. */
+    if (key->info.expires_ms != 0 && key->info.expires_ms <= clock_wall_ms(k->clock)) {
+        out->is_expired = true;
+        return WEIR_BAD_TOKEN;
+    }
+    tell(&key->info, out);
+    if (take_token(key, clock_mono_ns(k->clock), &wait_ns)) return WEIR_OK;
+    out->retry_after_ms = (wait_ns + 999999) / 1000000;
+    return WEIR_RATE_LIMIT;
 }
 
-enum weir_status keys_find(struct keys *k, struct weir_slice text, struct access *who,
-                           uint64_t *retry_after_ms)
+enum weir_status keys_find(struct keys *k, struct weir_slice text, struct key_found *out)
 {
     CHECK(k->magic == MAGIC);
     unsigned char hash[SHA256_BYTES];
-    uint64_t wait_ns = 0;
-    *who = (struct access){.scopes = SCOPE_NONE};
-    *retry_after_ms = 0;
+    out->access = (struct access){.scopes = SCOPE_NONE};
+    out->retry_after_ms = 0;
+    out->is_expired = false;
     if (!has_form(text)) return WEIR_BAD_TOKEN;
     sha256(text, hash);
     CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
-    enum weir_status st = find_locked(k, text, hash, who, &wait_ns);
+    enum weir_status st = find_locked(k, text, hash, out);
     CHECK(pthread_rwlock_unlock(&k->lock) == 0);
-    if (st == WEIR_RATE_LIMIT) *retry_after_ms = (wait_ns + 999999) / 1000000;
     return st;
 }
 
@@ -388,27 +442,17 @@ static void random_name(char out[KEY_NAME_BYTES])
     for (int i = 0; i < KEY_NAME_BYTES; i++) out[i] = letters[out[i] & 31];
 }
 
-static void base64url(const unsigned char *bytes, size_t len, char *out)
-{
-    static const char letters[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
-    unsigned held = 0;
-    unsigned n_bits = 0;
-    for (size_t i = 0; i < len; i++) {
-        held = held << 8 | bytes[i];
-        for (n_bits += 8; n_bits >= 6; n_bits -= 6) *out++ = letters[held >> (n_bits - 6) & 63];
-    }
-    if (n_bits > 0) *out = letters[held << (6 - n_bits) & 63];
-}
-
 static void make_text(const char *name, char text[KEY_TEXT_BYTES])
 {
     unsigned char secret[SECRET_BYTES];
+    char *after = text + PREFIX_BYTES + KEY_NAME_BYTES;
+    struct weir_buf rest = {.ptr = after + 1, .cap = SECRET_TEXT_BYTES, .max = SECRET_TEXT_BYTES};
     random_bytes(secret, sizeof secret);
     memcpy(text, prefix, PREFIX_BYTES);
     memcpy(text + PREFIX_BYTES, name, KEY_NAME_BYTES);
-    text[PREFIX_BYTES + KEY_NAME_BYTES] = '_';
-    base64url(secret, sizeof secret, text + PREFIX_BYTES + KEY_NAME_BYTES + 1);
+    *after = '_';
+    base64url_write(&rest, slice_of((const char *)secret, sizeof secret));
+    CHECK(weir_buf_status(&rest) == WEIR_OK && rest.len == SECRET_TEXT_BYTES);
     text[KEY_TEXT_BYTES - 1] = 0;
     explicit_bzero(secret, sizeof secret);
 }
@@ -439,15 +483,18 @@ static WEIR_MUST_CHECK enum weir_status write_document(struct keys *k, const str
     return st;
 }
 
-/* The key that was revoked first; NULL when none was. */
-static struct key *oldest_revoked(struct keys *k)
+/* The key that was revoked or expired first; NULL when all are valid. */
+static struct key *oldest_ended(struct keys *k)
 {
     struct key *oldest = NULL;
+    int64_t now_ms = clock_wall_ms(k->clock);
+    int64_t since_ms, first_ms = INT64_MAX;
     struct map_walk walk = map_walk_begin(&k->by_name);
     while (map_walk_next(&k->by_name, &walk)) {
         struct key *key = walk.value;
-        if (key->info.revoked_ms == 0) continue;
-        if (!oldest || key->info.revoked_ms < oldest->info.revoked_ms) oldest = key;
+        if (!has_ended(&key->info, now_ms, &since_ms) || since_ms >= first_ms) continue;
+        oldest = key;
+        first_ms = since_ms;
     }
     return oldest;
 }
@@ -457,7 +504,7 @@ static WEIR_MUST_CHECK enum weir_status add_key(struct keys *k, struct key *key)
 {
     struct key *old = NULL;
     if (k->by_name.len >= KEYS_MAX) {
-        old = oldest_revoked(k);
+        old = oldest_ended(k);
         if (!old) return WEIR_LIMIT;
     }
     enum weir_status st = write_document(k, key, DOC_MUST_BE_NEW, old);
@@ -488,6 +535,7 @@ enum weir_status keys_create(struct keys *k, struct key_info *info, char text[KE
     key->info = *info;
     key->info.created_ms = clock_wall_ms(k->clock);
     key->info.revoked_ms = 0;
+    key->info.expires_ms = info->lasts_s > 0 ? key->info.created_ms + info->lasts_s * 1000 : 0;
     if (info->rate_per_s > 0 && info->burst < 1)
         key->info.burst = fmax(1, fmin(ceil(info->rate_per_s), KEY_MAX_RATE_PER_S));
     set_rate(key);
@@ -557,10 +605,11 @@ enum weir_status keys_each(struct keys *k, void (*each)(void *user, const struct
 size_t keys_count(struct keys *k)
 {
     size_t n = 0;
+    int64_t since_ms, now_ms = clock_wall_ms(k->clock);
     CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
     struct map_walk walk = map_walk_begin(&k->by_name);
     while (map_walk_next(&k->by_name, &walk))
-        if (((const struct key *)walk.value)->info.revoked_ms == 0) n++;
+        if (!has_ended(&((const struct key *)walk.value)->info, now_ms, &since_ms)) n++;
     CHECK(pthread_rwlock_unlock(&k->lock) == 0);
     return n;
 }

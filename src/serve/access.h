@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Who may do what: API keys, their scopes and their rates.
+ * Who may do what: API keys, their scopes, their streams, their rates and their end.
  *
  * A key is "weir_" + 12 characters that name it + "_" + 43 characters of secret (256 bits,
  * base64url). The store has a document of kind "key" for each, with the SHA-256 of the whole
@@ -25,9 +25,11 @@ enum scope { SCOPE_NONE = 0, SCOPE_READ = 1, SCOPE_WRITE = 2, SCOPE_ADMIN = 4 };
 enum {
     KEY_NAME_BYTES = 12,
     KEY_TEXT_BYTES = 5 + KEY_NAME_BYTES + 1 + 43 + 1, /* with the NUL */
-    KEYS_MAX = 10000,             /* keys of a store, revoked ones too: see keys_create() */
-    KEY_MAX_RATE_PER_S = 1000000, /* beyond it a limit limits nothing */
-    SCOPES_TEXT_BYTES = 24,       /* "read,write,admin" */
+    KEYS_MAX = 10000,                  /* keys of a store, revoked ones too: see keys_create() */
+    KEY_MAX_RATE_PER_S = 1000000,      /* beyond it a limit limits nothing */
+    SCOPES_TEXT_BYTES = 24,            /* "read,write,admin" */
+    KEY_MAX_LIFE_S = 50 * 366 * 86400, /* as good as for ever */
+    KEY_PREFIX_BYTES = 128,            /* of the names of a key's streams, with the NUL */
 };
 
 /* Who asks. */
@@ -49,27 +51,36 @@ struct key_info {
     char label[64];
     char owner[64];
     unsigned scopes;
-    double rate_per_s; /* 0: no limit */
+    char prefix[KEY_PREFIX_BYTES]; /* it may touch streams that begin with it, and nothing else */
+    double rate_per_s;             /* 0: no limit */
     double burst;
+    int64_t lasts_s; /* for keys_create(): from its making to its end; 0: for ever */
     int64_t created_ms;
+    int64_t expires_ms; /* no request passes from then on; 0: never */
     int64_t revoked_ms; /* 0: not */
+};
+
+/* What keys_find() tells. */
+struct key_found {
+    struct access access;          /* its prefix, if any, is the one here: */
+    char prefix[KEY_PREFIX_BYTES]; /* so it must not move without it */
+    uint64_t retry_after_ms;       /* WEIR_RATE_LIMIT: a request with it may pass again then */
+    bool is_expired;               /* WEIR_BAD_TOKEN: it was good once */
 };
 
 WEIR_MUST_CHECK enum weir_status keys_open(struct keys **out, struct store *store,
                                            const struct clock *clock);
 void keys_close(struct keys *k);
 
-/*
- * Who a key belongs to. WEIR_BAD_TOKEN, or WEIR_RATE_LIMIT with *retry_after_ms set: a request
- * with this key may pass again then.
- */
+/* Who a key belongs to. WEIR_BAD_TOKEN, WEIR_RATE_LIMIT. */
 WEIR_MUST_CHECK enum weir_status keys_find(struct keys *k, struct weir_slice key,
-                                           struct access *who, uint64_t *retry_after_ms);
+                                           struct key_found *out);
 
 /*
  * Makes a key from `info` (name, times and a burst that is 0 are filled in); `text` is the key
- * itself, which nobody can tell again. When there are KEYS_MAX, the one that was revoked first
- * is forgotten for it; WEIR_LIMIT when none was. WEIR_INVALID: see key_info_is_valid().
+ * itself, which nobody can tell again. When there are KEYS_MAX, the one that was revoked or
+ * expired first is forgotten for it; WEIR_LIMIT when all are valid. WEIR_INVALID: see
+ * key_info_is_valid().
  */
 WEIR_MUST_CHECK enum weir_status keys_create(struct keys *k, struct key_info *info,
                                              char text[KEY_TEXT_BYTES]);
@@ -85,7 +96,7 @@ WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
                                            void (*each)(void *user, const struct key_info *info),
                                            void *user);
 
-size_t keys_count(struct keys *k); /* those that are not revoked */
+size_t keys_count(struct keys *k); /* those that are valid: not revoked, not expired */
 
 /* ---- what commands and the resource share ---- */
 
@@ -95,15 +106,15 @@ void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES]);
 void scopes_put(struct weir_buf *out, unsigned scopes); /* ["read","write"] */
 
 /*
- * Whether such a key can be: a scope at least, label and owner in UTF-8 without control
- * characters, rate and burst in their range. `why` gets a sentence when it cannot.
+ * Whether such a key can be: a scope at least, label, owner and prefix in UTF-8 without control
+ * characters, rate, burst and times in their range. `why` gets a sentence when it cannot.
  */
 bool key_info_is_valid(const struct key_info *info, const char **why);
 
 /*
- * {"name","label","owner","scopes":[…],"rate","burst","created","revoked"}, with "key" before
- * them all when `text` is not NULL.
+ * {"name","label","owner","scopes":[…],"rate","burst","prefix","created","expires","revoked"},
+ * with "key" before them all when `text` is not NULL.
  */
 void key_info_put(struct weir_buf *out, const struct key_info *info, const char *text);
-/* The members that its maker chooses, without the braces of their object. */
+/* The members that its maker chooses but for its end, without the braces of their object. */
 void key_info_put_wish(struct weir_buf *out, const struct key_info *info);

@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whether a request may run. In this order: is there such a path, does it know the method, does
- * the key exist, does it allow this, is it within its rate. OPTIONS is answered here for
- * every path, without a key: a browser asks before it may show one.
+ * the key exist and last, is it within its rate, does it allow this, of this stream. That is asked
+ * once, when the request comes: a stream that is open stays so when its key has had its time.
+ * OPTIONS is answered here for every path, without a key: a browser asks before it may show one.
  */
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/slice.h"
 #include "serve/worker_impl.h"
+#include "stream/record.h"
 
 static const struct access everything = {.scopes = SCOPE_READ | SCOPE_WRITE | SCOPE_ADMIN};
 static const struct access nothing;
@@ -115,7 +117,13 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
     return takes_query && query_find(head->query, "api_key", key) && key->len > 0;
 }
 
-static void refuse_key(struct exchange *ex, enum weir_status st, uint64_t retry_after_ms)
+/* What to say about a request that is refused. */
+struct refusal {
+    const char *text;        /* NULL: the status's own sentence */
+    uint64_t retry_after_ms; /* WEIR_RATE_LIMIT */
+};
+
+static void refuse(struct exchange *ex, enum weir_status st, const struct refusal *why)
 {
     char seconds[24];
     if (st == WEIR_NO_AUTH) exchange_field(ex, "WWW-Authenticate", SLICE("Bearer realm=\"weir\""));
@@ -126,24 +134,66 @@ static void refuse_key(struct exchange *ex, enum weir_status st, uint64_t retry_
         exchange_field(ex, "WWW-Authenticate",
                        SLICE("Bearer realm=\"weir\", error=\"insufficient_scope\""));
     if (st == WEIR_RATE_LIMIT) {
-        uint64_t s = (retry_after_ms + 999) / 1000;
+        uint64_t s = (why->retry_after_ms + 999) / 1000;
         snprintf(seconds, sizeof seconds, "%llu", (unsigned long long)(s > 0 ? s : 1));
         exchange_field(ex, "Retry-After", weir_slice_of(seconds));
     }
-    exchange_error(ex, st, NULL);
+    exchange_error(ex, st, "%s", why->text ? why->text : weir_status_text(st));
+}
+
+/* Decoded, of the stream that the request is about; false when there is none, or no such name. */
+struct stream_name {
+    char bytes[STREAM_NAME_BYTES];
+    struct weir_slice text;
+};
+
+static bool get_stream(const struct exchange *ex, const struct route_match *match,
+                       struct stream_name *name)
+{
+    struct weir_buf out = {.ptr = name->bytes, .cap = STREAM_NAME_BYTES, .max = STREAM_NAME_BYTES};
+    if ((ex->route->flags & ROUTE_STREAM) == 0 || match->n_params == 0) return false;
+    if (!url_decode(match->params[0], false, &out)) return false;
+    name->text = weir_buf_slice(&out);
+    return weir_buf_status(&out) == WEIR_OK;
+}
+
+/* It stays for the handler and the log; NULL when there is no memory. */
+static const struct access *keep_access(struct exchange *ex, const struct access *from)
+{
+    size_t prefix_size = from->prefix ? strlen(from->prefix) + 1 : 0;
+    struct access *who = exchange_alloc(ex, sizeof *who + prefix_size);
+    if (!who) return NULL;
+    *who = *from;
+    if (from->prefix) who->prefix = memcpy(who + 1, from->prefix, prefix_size);
+    return who;
+}
+
+/* What the key allows, now that it is known whose it is. */
+static enum weir_status look_at_rights(const struct exchange *ex, const struct route_match *match,
+                                       struct refusal *why)
+{
+    struct stream_name name;
+    if ((ex->access->scopes & ex->route->scope) == 0) return WEIR_FORBIDDEN;
+    if (!ex->access->prefix) return WEIR_OK;
+    if (get_stream(ex, match, &name) && access_covers(ex->access, name.text)) return WEIR_OK;
+    why->text = "the key is for some streams only, and not for this";
+    return WEIR_FORBIDDEN;
 }
 
 static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
-                                    uint64_t *retry_after_ms)
+                                    const struct route_match *match, struct refusal *why)
 {
     struct weir_slice key;
+    struct key_found found;
     if (!find_key(ex, head, &key)) return WEIR_NO_AUTH;
-    struct access *who = exchange_alloc(ex, sizeof *who);
-    if (!who) return WEIR_NOMEM;
-    enum weir_status st = keys_find(ex->worker->server->keys, key, who, retry_after_ms);
+    enum weir_status st = keys_find(ex->worker->server->keys, key, &found);
+    why->retry_after_ms = found.retry_after_ms;
+    if (found.is_expired) why->text = "the key has expired";
     if (st != WEIR_OK) return st;
+    const struct access *who = keep_access(ex, &found.access);
+    if (!who) return WEIR_NOMEM;
     ex->access = who;
-    return (who->scopes & ex->route->scope) ? WEIR_OK : WEIR_FORBIDDEN;
+    return look_at_rights(ex, match, why);
 }
 
 /* "127." and nothing but digits and dots. */
@@ -181,13 +231,14 @@ static bool admit_all(struct exchange *ex, const struct http_head *head)
     return false;
 }
 
-static bool admit_key(struct exchange *ex, const struct http_head *head)
+static bool admit_key(struct exchange *ex, const struct http_head *head,
+                      const struct route_match *match)
 {
-    uint64_t retry_after_ms = 0;
+    struct refusal why = {0};
     if (ex->is_local || ex->worker->server->options.is_open) return admit_all(ex, head);
     if (ex->route->scope == SCOPE_NONE) return true;
-    enum weir_status st = look_at_key(ex, head, &retry_after_ms);
-    if (st != WEIR_OK) refuse_key(ex, st, retry_after_ms);
+    enum weir_status st = look_at_key(ex, head, match, &why);
+    if (st != WEIR_OK) refuse(ex, st, &why);
     return st == WEIR_OK;
 }
 
@@ -214,5 +265,5 @@ bool admit(struct exchange *ex, const struct http_head *head)
     else if (st != WEIR_OK) exchange_error(ex, st, NULL);
     if (st != WEIR_OK) return false;
     ex->route = match.route;
-    return admit_key(ex, head);
+    return admit_key(ex, head, &match);
 }

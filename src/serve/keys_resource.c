@@ -58,12 +58,21 @@ static bool take_scopes(const struct weir_json *list, unsigned *scopes)
     return true;
 }
 
+/* Whole seconds; null: for ever. */
+static bool take_life(const struct weir_json *v, int64_t *lasts_s)
+{
+    if (weir_json_type_of(v) == WEIR_JSON_NULL) return true;
+    return weir_json_int64(v, lasts_s) && *lasts_s > 0;
+}
+
 static bool take_member(const struct weir_json *v, struct key_info *info)
 {
     struct weir_slice key = weir_json_key(v);
     if (weir_slice_is(key, "label")) return copy_text(v, info->label, sizeof info->label);
     if (weir_slice_is(key, "owner")) return copy_text(v, info->owner, sizeof info->owner);
     if (weir_slice_is(key, "scopes")) return take_scopes(v, &info->scopes);
+    if (weir_slice_is(key, "prefix")) return copy_text(v, info->prefix, sizeof info->prefix);
+    if (weir_slice_is(key, "expires_in")) return take_life(v, &info->lasts_s);
     if (weir_slice_is(key, "rate")) return weir_json_double(v, &info->rate_per_s);
     if (weir_slice_is(key, "burst")) return weir_json_double(v, &info->burst);
     return false;

@@ -238,7 +238,9 @@ static void put_server(struct weir_buf *out, struct server *s)
     weir_buf_printf(out, "weir_info{version=\"%s\"} 1\n", WEIR_VERSION);
     put_seconds(out, "weir_uptime_seconds", "gauge", "Time since the start",
                 (double)server_uptime_ms(s) / 1e3);
-    if (keys) put_u64(out, "weir_keys", "gauge", "Keys that are not revoked", keys_count(keys));
+    if (keys)
+        put_u64(out, "weir_keys", "gauge", "Keys that are neither revoked nor expired",
+                keys_count(keys));
     put_u64(out, "weir_work_threads", "gauge", "Backups, checks and changes of keys under way",
             resource_n_working());
 }

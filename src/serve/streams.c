@@ -37,13 +37,13 @@ struct log_name {
     size_t len;
 };
 
-/* No control characters (C0, DEL, C1), no slash, whole UTF-8. */
+/* No control characters (C0, DEL, C1), whole UTF-8. */
 static bool is_name(struct weir_slice name)
 {
     if (name.len == 0 || name.len > NAME_BYTES || utf8_valid_prefix(name) != name.len) return false;
     for (size_t i = 0; i < name.len; i++) {
         unsigned char c = (unsigned char)name.ptr[i];
-        if (c < 0x20 || c == 0x7F || c == '/') return false;
+        if (c < 0x20 || c == 0x7F) return false;
         if (c == 0xC2 && (unsigned char)name.ptr[i + 1] < 0xA0) return false;
     }
     return true;
@@ -55,8 +55,7 @@ static bool find_log(struct exchange *ex, struct log_name *log)
     struct weir_slice name = exchange_param(ex, 0);
     if (!is_name(name)) {
         exchange_error(ex, WEIR_BAD_FIELD,
-                       "a stream's name is 1 to %d bytes of UTF-8 without control characters "
-                       "or slashes",
+                       "a stream's name is 1 to %d bytes of UTF-8 without control characters",
                        NAME_BYTES);
         return false;
     }

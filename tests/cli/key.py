@@ -4,12 +4,14 @@
 
 `weir key` from outside, without a server: what it prints, what it keeps, what it refuses.
 """
+import datetime
 import json
 import os
 import re
 import stat
 import sys
 import tempfile
+import time
 
 from support import Counter, program, run
 
@@ -52,6 +54,38 @@ def check_life(weir, count, folder):
     count.check(result.code == 0, "revoking again is no error", result.err)
 
 
+def check_limits(weir, count, folder):
+    """A key for some streams and some time, in the list and in the table."""
+    result = create(weir, folder, "--prefix", "chat/", "--expires", "30d", "--scope", "read")
+    found = KEY.fullmatch(result.out.decode())
+    count.check(result.code == 0 and found, "a key with a prefix and an end", result.err)
+    if not found:
+        return
+    row = listed(weir, folder)[found.group(1)]
+    life = parse_time(row["expires"]) - parse_time(row["created"])
+    count.check(row["prefix"] == "chat/" and row["scopes"] == ["read"] and life == 30 * 86400,
+                "the list has prefix and end", f"{row}")
+    table = run(weir, "key", "list", "--data", folder).out.decode()
+    count.check("chat/" in table and row["expires"][:10] in table, "the table has them", table)
+    for text, wanted in (("90", 90), ("90s", 90), ("2m", 120), ("1h", 3600)):
+        name = KEY.fullmatch(create(weir, folder, "--expires", text).out.decode()).group(1)
+        row = listed(weir, folder)[name]
+        count.check(parse_time(row["expires"]) - parse_time(row["created"]) == wanted,
+                    f"--expires {text}", f"{row}")
+    name = KEY.fullmatch(create(weir, folder, "--expires", "1s").out.decode()).group(1)
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        table = run(weir, "key", "list", "--data", folder).out.decode()
+        line = next(line for line in table.splitlines() if line.startswith(name))
+        if "expired" in line:
+            break
+    count.check("expired" in line, "the table tells what has expired", line)
+
+
+def parse_time(text):
+    return datetime.datetime.fromisoformat(text.replace("Z", "+00:00")).timestamp()
+
+
 def check_default(weir, count, folder):
     home = os.path.join(folder, "home")
     os.mkdir(home)
@@ -73,7 +107,11 @@ def check_usage(weir, count, folder):
              (["create", "--scopes", ""], "--scopes"), (["create", "--rate", "fast"], "--rate"),
              (["create", "--rate", "-1"], "--rate"), (["create", "--rate"], "needs a value"),
              (["create", "--burst", "0"], "--burst"), (["create", "--label", "x" * 64], "--label"),
-             (["create", "--label", "a\nb"], "label"), (["revoke"], "one name"),
+             (["create", "--label", "a\nb"], "label"),
+             (["create", "--expires", "0"], "--expires"), (["create", "--expires", "soon"], "--expires"),
+             (["create", "--expires", "20000d"], "--expires"), (["create", "--prefix", "x" * 128], "--prefix"),
+             (["create", "--prefix", "a\nb"], "prefix"),
+             (["create", "--prefix", "a", "--scopes", "admin"], "cannot have the scope admin"), (["revoke"], "one name"),
              (["revoke", "x"], "12 letters"), (["revoke", "a", "b"], "one name"),
              (["list", "--nothing"], "no option --nothing"), (["list", "-x"], "no option -x")]
     for words, complaint in cases:
@@ -119,6 +157,7 @@ def main():
     count = Counter()
     with tempfile.TemporaryDirectory() as folder:
         check_life(weir, count, os.path.join(folder, "a", "b"))
+        check_limits(weir, count, os.path.join(folder, "limits"))
         check_default(weir, count, folder)
         check_usage(weir, count, os.path.join(folder, "none"))
         check_world(weir, count, folder)

@@ -48,10 +48,18 @@ static struct key_info plain(void)
         .label = "a label", .owner = "ada", .scopes = SCOPE_READ | SCOPE_WRITE};
 }
 
+static void add_description(void *user, const struct key_info *info)
+{
+    key_info_put(user, info, NULL);
+}
+
 static enum weir_status find(struct world *w, const char *text, struct access *who)
 {
-    uint64_t retry_after_ms;
-    return keys_find(w->keys, weir_slice_of(text), who, &retry_after_ms);
+    struct key_found found;
+    enum weir_status st = keys_find(w->keys, weir_slice_of(text), &found);
+    *who = found.access;
+    who->prefix = NULL; /* it points into what ends here */
+    return st;
 }
 
 TEST(key_has_its_form_and_is_found)
@@ -91,11 +99,11 @@ TEST(key_with_any_byte_changed_is_refused)
     }
     T_EQ(find(&w, "", &who), WEIR_BAD_TOKEN);
     T_EQ(find(&w, "weir_", &who), WEIR_BAD_TOKEN);
-    uint64_t retry;
+    struct key_found found;
     struct weir_slice shorter = slice_of(text, KEY_TEXT_BYTES - 2);
-    T_EQ(keys_find(w.keys, shorter, &who, &retry), WEIR_BAD_TOKEN);
+    T_EQ(keys_find(w.keys, shorter, &found), WEIR_BAD_TOKEN);
     struct weir_slice longer = slice_of(text, KEY_TEXT_BYTES);
-    T_EQ(keys_find(w.keys, longer, &who, &retry), WEIR_BAD_TOKEN);
+    T_EQ(keys_find(w.keys, longer, &found), WEIR_BAD_TOKEN);
     close_world(&w);
 }
 
@@ -168,7 +176,7 @@ TEST(rate_lets_a_burst_pass_and_then_one_by_one)
 {
     struct world w;
     struct access who;
-    uint64_t retry;
+    struct key_found found;
     char text[KEY_TEXT_BYTES];
     struct key_info info = plain();
     info.rate_per_s = 10;
@@ -176,26 +184,111 @@ TEST(rate_lets_a_burst_pass_and_then_one_by_one)
     new_world(&w);
     T_EQ(keys_create(w.keys, &info, text), WEIR_OK);
     struct weir_slice key = slice_of(text, KEY_TEXT_BYTES - 1);
-    for (int i = 0; i < 3; i++) T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_OK);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_RATE_LIMIT);
-    T_EQ(retry, 100);
+    for (int i = 0; i < 3; i++) T_EQ(keys_find(w.keys, key, &found), WEIR_OK);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_RATE_LIMIT);
+    T_EQ(found.retry_after_ms, 100);
     fake_clock_advance(&w.clock, 99 * MS);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_RATE_LIMIT);
-    T_EQ(retry, 1);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_RATE_LIMIT);
+    T_EQ(found.retry_after_ms, 1);
     fake_clock_advance(&w.clock, 1 * MS);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_OK);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_RATE_LIMIT);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_OK);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_RATE_LIMIT);
     /* However long the silence, no more than the burst is saved. */
     fake_clock_advance(&w.clock, 3600000ull * MS);
-    for (int i = 0; i < 3; i++) T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_OK);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_RATE_LIMIT);
+    for (int i = 0; i < 3; i++) T_EQ(keys_find(w.keys, key, &found), WEIR_OK);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_RATE_LIMIT);
     /* A wrong secret takes nothing from the bucket. */
     fake_clock_advance(&w.clock, 100 * MS);
     char wrong[KEY_TEXT_BYTES];
     memcpy(wrong, text, sizeof wrong);
     wrong[KEY_TEXT_BYTES - 2] ^= 1;
     T_EQ(find(&w, wrong, &who), WEIR_BAD_TOKEN);
-    T_EQ(keys_find(w.keys, key, &who, &retry), WEIR_OK);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_OK);
+    close_world(&w);
+}
+
+TEST(key_expires_to_the_millisecond_and_stays_so_after_a_restart)
+{
+    struct world w;
+    struct key_found found;
+    char text[KEY_TEXT_BYTES];
+    struct key_info info = plain();
+    info.lasts_s = 5;
+    new_world(&w);
+    T_EQ(keys_create(w.keys, &info, text), WEIR_OK);
+    T_EQ(info.expires_ms, 1000000 + 5000);
+    struct weir_slice key = slice_of(text, KEY_TEXT_BYTES - 1);
+    fake_clock_advance(&w.clock, 4999ull * MS);
+    T_EQ(keys_find(w.keys, key, &found), WEIR_OK);
+    T_EQ(keys_count(w.keys), 1);
+    fake_clock_advance(&w.clock, 1 * MS);
+    for (int i = 0; i < 2; i++) {
+        T_EQ(keys_find(w.keys, key, &found), WEIR_BAD_TOKEN);
+        T_OK(found.is_expired);
+        T_EQ(found.access.scopes, SCOPE_NONE);
+        T_EQ(keys_count(w.keys), 0);
+        close_world(&w);
+        open_world(&w);
+    }
+    /* Whoever guesses is not told that there was such a key. */
+    text[KEY_TEXT_BYTES - 2] ^= 1;
+    T_EQ(keys_find(w.keys, key, &found), WEIR_BAD_TOKEN);
+    T_OK(!found.is_expired);
+    close_world(&w);
+}
+
+TEST(prefix_of_a_key_is_kept_and_covers_what_begins_with_it)
+{
+    static const struct {
+        const char *stream;
+        bool is_covered;
+    } cases[] = {{"chat/", true},   {"chat/a", true},   {"chat/a/b", true},
+                 {"chat", false},   {"chats", false},   {"", false},
+                 {"Chat/a", false}, {" chat/a", false}, {"a", false}};
+    struct world w;
+    struct key_found found;
+    char text[KEY_TEXT_BYTES];
+    struct key_info info = plain();
+    memcpy(info.prefix, "chat/", 6);
+    new_world(&w);
+    T_EQ(keys_create(w.keys, &info, text), WEIR_OK);
+    close_world(&w);
+    open_world(&w);
+    T_EQ(keys_find(w.keys, weir_slice_of(text), &found), WEIR_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        T_EQ(access_covers(&found.access, weir_slice_of(cases[i].stream)), cases[i].is_covered);
+    const struct access all = {.scopes = SCOPE_READ};
+    T_OK(access_covers(&all, SLICE("anything")));
+    close_world(&w);
+}
+
+TEST(key_of_the_first_form_is_for_all_streams_for_ever)
+{
+    static const char body[] =
+        "{\"sha256\":\"5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9\","
+        "\"created_ms\":1,\"revoked_ms\":0,\"label\":\"old\",\"owner\":\"\","
+        "\"scopes\":[\"read\"],\"rate\":0,\"burst\":0}";
+    struct world w;
+    struct weir_buf out;
+    struct doc_key key = {.kind = SLICE("key"), .id = SLICE("0123456789ab")};
+    new_world(&w);
+    struct commit *c = commit_new(1000);
+    commit_put(c, key, DOC_MUST_BE_NEW, SLICE(""), weir_slice_of(body));
+    T_EQ(store_commit_wait(w.store, c).status, WEIR_OK);
+    keys_close(w.keys);
+    T_EQ(keys_open(&w.keys, w.store, &w.clock.clock), WEIR_OK);
+    weir_buf_init(&out, 10000);
+    T_EQ(keys_each(w.keys, add_description, &out), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&out),
+             "{\"name\":\"0123456789ab\",\"label\":\"old\",\"owner\":\"\","
+             "\"scopes\":[\"read\"],\"rate\":0,\"burst\":0,\"prefix\":\"\","
+             "\"created\":\"1970-01-01T00:00:00.001Z\",\"expires\":null,\"revoked\":null}");
+    /* Revoking writes it in today's form. */
+    T_EQ(keys_revoke(w.keys, key.id), WEIR_OK);
+    close_world(&w);
+    open_world(&w);
+    T_EQ(keys_count(w.keys), 0);
+    weir_buf_fini(&out);
     close_world(&w);
 }
 
@@ -233,10 +326,11 @@ TEST(burst_that_is_not_given_is_a_second_of_the_rate)
 TEST(what_cannot_be_a_key_is_refused_with_a_sentence)
 {
     struct world w;
+    enum { N_WRONG = 13 };
     const char *why;
     char text[KEY_TEXT_BYTES];
-    struct key_info infos[7];
-    for (int i = 0; i < 7; i++) infos[i] = plain();
+    struct key_info infos[N_WRONG];
+    for (int i = 0; i < N_WRONG; i++) infos[i] = plain();
     infos[0].scopes = SCOPE_NONE;
     infos[1].scopes = 8;
     memcpy(infos[2].label, "a\nb", 4);
@@ -244,8 +338,15 @@ TEST(what_cannot_be_a_key_is_refused_with_a_sentence)
     infos[4].rate_per_s = -1;
     infos[5].rate_per_s = 1e9;
     infos[6].burst = 0.5;
+    memcpy(infos[7].prefix, "a\x01", 3);
+    memcpy(infos[8].prefix, "\xC3", 2);
+    memset(infos[9].prefix, 'a', sizeof infos[9].prefix);
+    memcpy(infos[10].prefix, "chat/", 6);
+    infos[10].scopes = SCOPE_READ | SCOPE_ADMIN;
+    infos[11].lasts_s = -1;
+    infos[12].lasts_s = INT64_MAX;
     new_world(&w);
-    for (int i = 0; i < 7; i++) {
+    for (int i = 0; i < N_WRONG; i++) {
         T_OK(!key_info_is_valid(&infos[i], &why));
         T_OK(why && strlen(why) > 10);
         T_EQ(keys_create(w.keys, &infos[i], text), WEIR_INVALID);
@@ -295,8 +396,8 @@ TEST(description_is_json)
     key_info_put(&out, &info, NULL);
     T_EQ_STR(weir_buf_slice(&out),
              "{\"name\":\"0123456789ab\",\"label\":\"a \\\"label\\\"\",\"owner\":\"\","
-             "\"scopes\":[\"read\",\"admin\"],\"rate\":0.5,\"burst\":1,"
-             "\"created\":\"1970-01-01T00:00:01.000Z\",\"revoked\":null}");
+             "\"scopes\":[\"read\",\"admin\"],\"rate\":0.5,\"burst\":1,\"prefix\":\"\","
+             "\"created\":\"1970-01-01T00:00:01.000Z\",\"expires\":null,\"revoked\":null}");
     weir_buf_reset(&out);
     key_info_put(&out, &info, "weir_x");
     T_OK(strncmp(out.ptr, "{\"key\":\"weir_x\",\"name\":", 23) == 0);

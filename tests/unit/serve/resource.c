@@ -99,8 +99,7 @@ TEST(key_is_made_listed_and_revoked)
 {
     char text[KEY_TEXT_BYTES];
     char name[KEY_NAME_BYTES + 1];
-    struct access who;
-    uint64_t retry;
+    struct key_found found;
     open_all();
     static struct exchange ex;
     ex = request(
@@ -111,7 +110,7 @@ TEST(key_is_made_listed_and_revoked)
     get_member(&ex, "key", text, sizeof text);
     get_member(&ex, "name", name, sizeof name);
     T_OK(has(&ex, "\"scopes\":[\"read\",\"admin\"],\"rate\":5,\"burst\":5"));
-    T_EQ(keys_find(keys, weir_slice_of(text), &who, &retry), WEIR_OK);
+    T_EQ(keys_find(keys, weir_slice_of(text), &found), WEIR_OK);
     ex = request("", "");
     run(&ex, keys_list);
     T_EQ(ex.status, 200);
@@ -119,7 +118,7 @@ TEST(key_is_made_listed_and_revoked)
     ex = request(name, "");
     run(&ex, keys_delete);
     T_EQ(ex.status, 204);
-    T_EQ(keys_find(keys, weir_slice_of(text), &who, &retry), WEIR_BAD_TOKEN);
+    T_EQ(keys_find(keys, weir_slice_of(text), &found), WEIR_BAD_TOKEN);
     close_all();
 }
 
@@ -143,6 +142,13 @@ TEST(what_cannot_be_a_key_is_refused)
         {"{\"rate\":\"5\"}", "invalid_field"},
         {"{\"burst\":0.5}", "invalid_field"},
         {"{\"name\":\"x\"}", "invalid_field"},
+        {"{\"prefix\":1}", "invalid_field"},
+        {"{\"prefix\":\"a\\nb\"}", "invalid_field"},
+        {"{\"prefix\":\"a\",\"scopes\":[\"admin\"]}", "invalid_field"},
+        {"{\"expires_in\":-1}", "invalid_field"},
+        {"{\"expires_in\":0.5}", "invalid_field"},
+        {"{\"expires_in\":\"1h\"}", "invalid_field"},
+        {"{\"expires_in\":9000000000}", "invalid_field"},
     };
     open_all();
     static struct exchange ex;
