@@ -109,6 +109,7 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"idle-timeout", OPTION_TIME, &l->idle_timeout_ms, 100, MAX_TIME_MS},
         {"write-timeout", OPTION_TIME, &l->write_timeout_ms, 100, MAX_TIME_MS},
         {"stall-timeout", OPTION_TIME, &l->stall_timeout_ms, 100, MAX_TIME_MS},
+        {"poll-timeout", OPTION_TIME, &l->poll_timeout_ms, 100, MAX_TIME_MS},
         {"max-connections", OPTION_COUNT, &l->max_connections, 0, 0},
         {"max-per-address", OPTION_COUNT, &l->max_per_address, 0, 0},
         {"max-in-flight", OPTION_COUNT, &l->max_in_flight, 1, 65536},

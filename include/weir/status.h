@@ -45,6 +45,7 @@ WEIR_BEGIN
     X(FORBIDDEN, "forbidden", "the key does not allow this", 403, false)                           \
     X(BAD_REQUEST, "invalid_request", "the request is not well-formed", 400, false)                \
     X(BAD_FIELD, "invalid_field", "a field or parameter has a value it cannot have", 400, false)   \
+    X(GONE, "gone", "it was there and is no more", 410, false)                                     \
     X(BAD_METHOD, "method_not_allowed", "the resource does not know this method", 405, false)      \
     X(NOT_ACCEPTABLE, "not_acceptable", "no form that is acceptable can be sent", 406, false)      \
     X(TIMEOUT, "request_timeout", "the request took too long to arrive", 408, true)                \

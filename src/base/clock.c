@@ -100,6 +100,108 @@ void clock_format(char out[CLOCK_TEXT_BYTES], int64_t wall_ms)
     put_digits(out + 20, 3, ms_of_day % 1000);
 }
 
+/* ---- reading ---- */
+
+/* Takes n digits off; false when they are not there, or mean more than `most`. */
+static bool take_digits(struct weir_slice *text, unsigned n, unsigned most, unsigned *out)
+{
+    *out = 0;
+    if (text->len < n) return false;
+    for (unsigned i = 0; i < n; i++) {
+        if (text->ptr[i] < '0' || text->ptr[i] > '9') return false;
+        *out = *out * 10 + (unsigned)(text->ptr[i] - '0');
+    }
+    text->ptr += n;
+    text->len -= n;
+    return *out <= most;
+}
+
+static bool take_char(struct weir_slice *text, const char *one_of)
+{
+    if (text->len == 0 || !*one_of) return false;
+    while (*one_of && *one_of != text->ptr[0]) one_of++;
+    if (!*one_of) return false;
+    text->ptr++;
+    text->len--;
+    return true;
+}
+
+static int64_t days_of(const struct date *d)
+{
+    /* From 1 March on, as date_of() counts. */
+    int64_t year = (int64_t)d->year - (d->month <= 2);
+    unsigned month = d->month > 2 ? d->month - 3 : d->month + 9;
+    int64_t era = (year >= 0 ? year : year - 399) / 400;
+    int64_t year_of_era = year - era * 400;
+    int64_t day_of_year = (153 * (int64_t)month + 2) / 5 + (int64_t)d->day - 1;
+    return era * DAYS_PER_400_YEARS + year_of_era * 365 + year_of_era / 4 - year_of_era / 100 +
+           day_of_year - DAYS_BEFORE_1970;
+}
+
+static bool is_date(const struct date *d)
+{
+    static const unsigned char lengths[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    if (d->month < 1 || d->month > 12 || d->day < 1) return false;
+    bool is_leap = d->year % 4 == 0 && (d->year % 100 != 0 || d->year % 400 == 0);
+    return d->day <= lengths[d->month - 1] + (d->month == 2 && is_leap ? 1u : 0u);
+}
+
+static unsigned take_fraction_ms(struct weir_slice *text)
+{
+    unsigned ms = 0;
+    unsigned digit;
+    for (unsigned scale = 100; take_digits(text, 1, 9, &digit); scale /= 10) ms += digit * scale;
+    return ms;
+}
+
+/* Minutes that the local time is ahead of UTC. */
+static bool take_zone(struct weir_slice *text, int *minutes)
+{
+    unsigned hour, minute;
+    *minutes = 0;
+    if (take_char(text, "Zz")) return true;
+    bool is_behind = text->len > 0 && text->ptr[0] == '-';
+    if (!take_char(text, "+-") || !take_digits(text, 2, 23, &hour) || !take_char(text, ":") ||
+        !take_digits(text, 2, 59, &minute))
+        return false;
+    *minutes = (int)(hour * 60 + minute) * (is_behind ? -1 : 1);
+    return true;
+}
+
+static bool take_date(struct weir_slice *text, struct date *d)
+{
+    return take_digits(text, 4, 9999, &d->year) && take_char(text, "-") &&
+           take_digits(text, 2, 12, &d->month) && take_char(text, "-") &&
+           take_digits(text, 2, 31, &d->day) && is_date(d);
+}
+
+/* Milliseconds since midnight; a leap second is the first of the next minute. */
+static bool take_time(struct weir_slice *text, int64_t *ms)
+{
+    unsigned hour, minute, second;
+    if (!take_digits(text, 2, 23, &hour) || !take_char(text, ":") ||
+        !take_digits(text, 2, 59, &minute) || !take_char(text, ":") ||
+        !take_digits(text, 2, 60, &second))
+        return false;
+    *ms = ((int64_t)hour * 60 + minute) * 60000 + (int64_t)second * 1000;
+    if (!take_char(text, ".")) return true;
+    size_t before = text->len;
+    *ms += take_fraction_ms(text);
+    return text->len < before;
+}
+
+bool clock_parse(struct weir_slice text, int64_t *wall_ms)
+{
+    struct date d;
+    int64_t ms;
+    int zone;
+    if (!take_date(&text, &d) || !take_char(&text, "Tt ") || !take_time(&text, &ms) ||
+        !take_zone(&text, &zone) || text.len > 0)
+        return false;
+    *wall_ms = days_of(&d) * MS_PER_DAY + ms - (int64_t)zone * 60000;
+    return true;
+}
+
 static uint64_t fake_mono_ns(void *user)
 {
     struct fake_clock *f = user;

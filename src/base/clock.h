@@ -49,6 +49,12 @@ enum { CLOCK_TEXT_BYTES = 25 }; /* "2026-01-02T03:04:05.678Z" and a NUL */
  */
 void clock_format(char out[CLOCK_TEXT_BYTES], int64_t wall_ms);
 
+/*
+ * Reads an RFC 3339 time, with any number of digits behind the second (those beyond milliseconds
+ * count for nothing) and "Z" or an offset. False when it is none.
+ */
+bool clock_parse(struct weir_slice text, int64_t *wall_ms);
+
 /* A clock that stands still until it is told to go on. It must not move in memory. */
 struct fake_clock {
     struct clock clock; /* hand out a pointer to this */

@@ -205,6 +205,7 @@ static void look_at_feed(struct conn *c)
 {
     if (c->feed.state == FEED_NONE && c->first && c->first->state == EX_WATCHING) feed_open(c);
     if (c->feed.state == FEED_OPENING && c->feed.sub.state != SUB_OPENING) feed_begin(c);
+    else if (c->feed.state == FEED_WAITING) feed_begin(c);
 }
 
 static void write_all(struct conn *c)
@@ -302,6 +303,7 @@ static enum deadline deadline_of(const struct conn *c)
     bool is_streaming = c->feed.state == FEED_STREAMING;
     if (c->phase == CONN_LINGERING) return DEADLINE_LINGER;
     if (c->is_blocked) return is_streaming ? DEADLINE_STALL : DEADLINE_WRITE;
+    if (c->feed.state == FEED_WAITING) return DEADLINE_POLL;
     if (is_streaming) return c->feed.beat_ms > 0 ? DEADLINE_BEAT : DEADLINE_NONE;
     if (intake_has_part(c)) return intake_has_head(c) ? DEADLINE_BODY : DEADLINE_HEAD;
     return c->first ? DEADLINE_NONE : DEADLINE_IDLE;
@@ -310,7 +312,7 @@ static enum deadline deadline_of(const struct conn *c)
 static void update(struct conn *c)
 {
     enum deadline kind = deadline_of(c);
-    bool begins_anew = c->is_fresh && kind != DEADLINE_LINGER;
+    bool begins_anew = c->is_fresh && kind != DEADLINE_LINGER && kind != DEADLINE_POLL;
     if (begins_anew && kind == DEADLINE_BEAT && c->deadline == DEADLINE_BEAT) {
         /* Thousands of readers have this one, at every event: nothing is moved for it. */
         c->feed.has_spoken = true;
@@ -339,6 +341,7 @@ void conn_due(struct conn *c)
         intake_time_out(c);
     }
     if (kind == DEADLINE_BEAT) feed_beat(c);
+    if (kind == DEADLINE_POLL) feed_time_out(c);
     if (kind == DEADLINE_WRITE) conn_cut(c, CLOSE_WRITE_TIMEOUT);
     if (kind == DEADLINE_STALL) conn_cut(c, CLOSE_STALL_TIMEOUT);
     if (kind == DEADLINE_IDLE) conn_close(c, CLOSE_IDLE);

@@ -34,8 +34,8 @@ enum {
     FEED_MAX_BLOCKS = 4,            /* that a reader gets in a round; then it is others' turn */
     STREAM_UNREAD_BYTES = 16 << 10, /* that a client may send while it gets a stream */
     LINGER_MS = 2000,
-    LINGER_BYTES = 256 << 10, /* thrown away at most */
-    TLS_READS = 8,            /* records read from a connection in a round */
+    LINGER_BYTES = 16 << 20, /* thrown away at most */
+    TLS_READS = 8,           /* records read from a connection in a round */
     CONN_HOT_LINES = 4,
 };
 
@@ -50,14 +50,15 @@ enum deadline {
     DEADLINE_WRITE,
     DEADLINE_STALL,
     DEADLINE_BEAT, /* not the peer's but ours: a comment line is due */
+    DEADLINE_POLL, /* the same: who waits for events is told that there are none */
     DEADLINE_LINGER,
     N_DEADLINES,
 };
 
 /* What of a stream is under way, if it could not be written whole. */
-enum feed_piece { PIECE_NONE, PIECE_EVENTS, PIECE_BEAT, PIECE_END };
+enum feed_piece { PIECE_NONE, PIECE_EVENTS, PIECE_HELLO, PIECE_BEAT, PIECE_END };
 
-enum feed_state { FEED_NONE, FEED_OPENING, FEED_STREAMING };
+enum feed_state { FEED_NONE, FEED_OPENING, FEED_WAITING, FEED_STREAMING };
 
 /*
  * An event stream. A piece that was written in part is known by its kind, its last event
@@ -81,6 +82,20 @@ struct feed {
     bool has_spoken; /* since its deadline was last looked at */
     bool is_ending;  /* end after the piece under way */
     bool is_stalled;
+    bool has_style; /* see struct feed_form */
+    bool has_sent;  /* some event */
+};
+
+/* The rest of a feed, of one whose events do not go out as they are kept. */
+struct feed_form {
+    const struct feed_style *style;
+    uint64_t cursor; /* the style's */
+    unsigned char format;
+    bool is_newest; /* of the piece: nothing was behind it */
+    bool is_sealed; /* of the piece: and nothing will be */
+    bool waits;
+    bool has_timed_out;
+    bool wants_hello;
 };
 
 /* Where the peer is, in as few bytes as it takes. */
@@ -138,6 +153,7 @@ struct conn {
     uint64_t due_ms;
     uint64_t host; /* hash of the peer's address; 0: not counted */
     struct peer peer;
+    struct feed_form form;
 } __attribute__((aligned(MEM_LINE_BYTES)));
 
 static_assert(sizeof(struct conn) <= 512, "an idle reader costs a struct of this size");
@@ -210,8 +226,12 @@ void gather_add(struct gather *g, const void *bytes, size_t len);
 
 /* It is the first exchange's turn, and it wants to watch. */
 void feed_open(struct conn *c);
-/* The store has told about the log: answers 204 or an error, or begins the stream. */
+/* The store has told about the log: answers 204 or an error, waits, or begins the stream. */
 void feed_begin(struct conn *c);
+/* What exchange_stream() was told. */
+void feed_set_style(struct conn *c, const struct stream_head *head);
+/* It waited for events as long as it may. */
+void feed_time_out(struct conn *c);
 /* Adds what is to be written next. */
 void feed_gather(struct conn *c, struct gather *g);
 /* So much of it was written. */

@@ -206,6 +206,23 @@ bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *va
     return true;
 }
 
+unsigned exchange_query_count(struct exchange *ex, const char *name)
+{
+    unsigned n = 0;
+    struct weir_slice query = request_of(ex)->head->query;
+    struct weir_slice value;
+    while (query_find(query, name, &value)) {
+        n++;
+        query = slice_from(query, (size_t)(value.ptr + value.len - query.ptr));
+    }
+    return n;
+}
+
+bool exchange_is_public(const struct exchange *ex)
+{
+    return checked(ex)->worker->server->options.is_open;
+}
+
 const struct access *exchange_access(const struct exchange *ex)
 {
     return checked(ex)->access;
@@ -219,6 +236,26 @@ bool exchange_is_local(const struct exchange *ex)
 struct weir_slice exchange_request_id(const struct exchange *ex)
 {
     return slice_of(checked(ex)->id, ex->id_len);
+}
+
+void exchange_set_data(struct exchange *ex, void *data)
+{
+    checked(ex)->data = data;
+}
+
+void *exchange_data(const struct exchange *ex)
+{
+    return checked(ex)->data;
+}
+
+int64_t exchange_wall_ms(struct exchange *ex)
+{
+    return worker_wall_ms(checked(ex)->worker);
+}
+
+bool exchange_is_tls(const struct exchange *ex)
+{
+    return checked(ex)->conn && ex->conn->sock.tls;
 }
 
 /* ---- the answer ---- */
@@ -391,6 +428,27 @@ void exchange_empty(struct exchange *ex, int status)
     finish(ex, 0);
 }
 
+/* The end of the head of an answer whose length nobody knows. */
+static void finish_stream_head(struct exchange *ex, struct weir_buf *b)
+{
+    if (!ex->closes && !ex->is_http_1_0) http_write_field(b, "Connection", SLICE("keep-alive"));
+    if (!ex->is_http_1_0) http_write_field(b, "Transfer-Encoding", SLICE("chunked"));
+    http_end_head(b);
+    put_out(ex, b, slice_of(NULL, 0));
+    finish(ex, 0);
+}
+
+void exchange_stream(struct exchange *ex, const struct stream_head *head)
+{
+    CHECK(checked(ex)->state == EX_WATCHING && ex->conn);
+    ex->is_feed = true;
+    if (ex->is_http_1_0) ex->closes = true;
+    feed_set_style(ex->conn, head);
+    struct weir_buf *b = begin_head(ex, 200);
+    http_write_field(b, "Content-Type", weir_slice_of(head->media_type));
+    finish_stream_head(ex, b);
+}
+
 void exchange_feed_head(struct exchange *ex)
 {
     bool has_body = !checked(ex)->is_head;
@@ -400,11 +458,7 @@ void exchange_feed_head(struct exchange *ex)
     http_write_field(b, "Content-Type", SLICE("text/event-stream"));
     http_write_field(b, "Cache-Control", SLICE("no-cache"));
     http_write_field(b, "X-Accel-Buffering", SLICE("no"));
-    if (!ex->closes && !ex->is_http_1_0) http_write_field(b, "Connection", SLICE("keep-alive"));
-    if (!ex->is_http_1_0) http_write_field(b, "Transfer-Encoding", SLICE("chunked"));
-    http_end_head(b);
-    put_out(ex, b, slice_of(NULL, 0));
-    finish(ex, 0);
+    finish_stream_head(ex, b);
 }
 
 static void put_error(struct weir_buf *b, const struct exchange *ex, enum weir_status code,
@@ -479,6 +533,7 @@ static void on_committed(struct post *p)
     struct exchange *ex = checked(CONTAINER_OF(p, struct exchange, post));
     /* Freed by the thread that made it, which is what malloc() is good at. */
     commit_free(ex->commit);
+    ex->commit = NULL;
     if (ex->worker->is_aborted) exchange_free(ex);
     else ex->then(ex, &ex->result);
 }
@@ -493,9 +548,14 @@ static void on_commit_done(void *user, const struct commit_result *result)
 
 void exchange_commit(struct exchange *ex, struct commit *c, committed_fn then)
 {
+    checked(ex)->commit = c;
+    exchange_commit_kept(ex, c, then);
+}
+
+void exchange_commit_kept(struct exchange *ex, struct commit *c, committed_fn then)
+{
     CHECK(checked(ex)->state == EX_RUNNING);
     ex->then = then;
-    ex->commit = c;
     ex->post.run = on_committed;
     commit_run_add(&ex->worker->commits, c, on_commit_done, ex);
 }

@@ -7,7 +7,7 @@
  * 1. The route's handler is called with it. It answers at once, or keeps the pointer and
  *    answers later, on the same loop thread.
  * 2. Exactly one of exchange_json(), exchange_text(), exchange_empty(), exchange_error(),
- *    exchange_watch() ends it.
+ *    exchange_watch() ends it (and of the latter's styles, one of these or exchange_stream()).
  *
  * A peer that goes away in between does not end the exchange: the answer is dropped then.
  * Whatever the request says (head, body, parameters, query values) lies in the loop's one
@@ -43,7 +43,8 @@ enum {
 /* A row of the route table; see routes.c. */
 struct route {
     enum http_method method;
-    const char *pattern; /* "/v1/streams/:name"; a parameter is one whole decoded segment */
+    const char *pattern; /* "/v1/streams/:name"; a parameter is one whole decoded segment;
+                          * "*name" at the end is all the rest */
     handler_fn handle;
     enum scope scope; /* what the key must allow; SCOPE_NONE: anyone */
     unsigned flags;   /* ROUTE_… */
@@ -64,9 +65,13 @@ struct weir_slice exchange_param(const struct exchange *ex, unsigned i);
  */
 bool exchange_query(struct exchange *ex, const char *name, struct weir_slice *value);
 
+/* How often it is there. */
+unsigned exchange_query_count(struct exchange *ex, const char *name);
+
 /* Who asks; never NULL. Without keys, and over the control socket, it may do everything. */
 const struct access *exchange_access(const struct exchange *ex);
-bool exchange_is_local(const struct exchange *ex); /* it came over the control socket */
+bool exchange_is_public(const struct exchange *ex); /* anybody could ask: no key is needed */
+bool exchange_is_local(const struct exchange *ex);  /* it came over the control socket */
 
 /* "req_01J…", or what the client called it. */
 struct weir_slice exchange_request_id(const struct exchange *ex);
@@ -74,6 +79,14 @@ struct weir_slice exchange_request_id(const struct exchange *ex);
 /* Memory that lives as long as the exchange; NULL when its ceiling is reached. */
 enum { EXCHANGE_MEMORY_BYTES = 2 << 20 };
 void *exchange_alloc(struct exchange *ex, size_t size);
+
+/* Whatever the handler wants to find again when it is called later. */
+void exchange_set_data(struct exchange *ex, void *data);
+void *exchange_data(const struct exchange *ex);
+
+/* The time of day, of this round. */
+int64_t exchange_wall_ms(struct exchange *ex);
+bool exchange_is_tls(const struct exchange *ex); /* false, too, when the peer has gone */
 
 /* A field for the head of the answer, before it is given. The name is not copied. */
 void exchange_field(struct exchange *ex, const char *name, struct weir_slice value);
@@ -96,7 +109,51 @@ struct watch_options {
     bool has_last_id;      /* from is one more than an id the reader says it has */
     bool ends_at_newest;   /* replay, then end the answer */
     unsigned heartbeat_ms; /* 0: none; comment lines in silence */
+    bool waits;            /* with nothing to send: not before there is, or for poll_timeout_ms */
+    const struct feed_style *style; /* NULL: events as they are kept */
 };
+
+/* What a style sees of the log that is to be sent. */
+struct feed_start {
+    struct log_state log;
+    uint64_t from;      /* the id of the first event it would send */
+    bool has_timed_out; /* it waited in vain */
+};
+
+/*
+ * How a log is sent, if not as it is kept. `begin` is called when the log's state is known (and
+ * is there): it answers the exchange, or begins the stream by exchange_stream(); exchange_data()
+ * is as it was. `write` puts some whole events into the form of the style, always the same bytes
+ * for the same events and flags. `end` and `hello`, which may be NULL, write what comes at the
+ * end of a log that was sealed, and at the beginning when there are no events yet.
+ */
+struct feed_piece_info {
+    uint64_t cursor; /* as given to exchange_stream() */
+    uint64_t last;   /* id of the last event up to here */
+    unsigned char format;
+    bool is_first; /* of the stream */
+    bool is_last;
+    bool is_newest; /* there was nothing behind it at the time */
+    bool is_sealed; /* and there never will be */
+};
+struct feed_style {
+    void (*begin)(struct exchange *ex, const struct feed_start *start);
+    void (*write)(struct weir_buf *out, const struct feed_piece_info *piece,
+                  struct weir_slice events, unsigned part);
+    void (*hello)(struct weir_buf *out, const struct feed_piece_info *piece);
+    void (*end)(struct weir_buf *out, const struct feed_piece_info *piece);
+};
+
+/* Parts of a piece, for `write`: it may come in several. */
+enum { FEED_PART_FIRST = 1, FEED_PART_LAST = 2 };
+
+/* In `begin` only: the head of an answer whose body is the log, in the style. */
+struct stream_head {
+    const char *media_type;
+    uint64_t cursor;
+    unsigned char format;
+};
+void exchange_stream(struct exchange *ex, const struct stream_head *head);
 
 /*
  * Answers with the log as an event stream, for as long as it lasts: 204 when the reader has
@@ -110,6 +167,8 @@ void exchange_watch(struct exchange *ex, struct weir_slice log, const struct wat
  */
 typedef void (*committed_fn)(struct exchange *ex, const struct commit_result *result);
 void exchange_commit(struct exchange *ex, struct commit *c, committed_fn then);
+/* The same, but the commit stays the caller's. */
+void exchange_commit_kept(struct exchange *ex, struct commit *c, committed_fn then);
 
 /* The route table, ended by a row without a handler. */
 extern const struct route routes[];

@@ -84,7 +84,8 @@ struct exchange {
     size_t cost; /* bytes of body and answer, for the connection's ceiling */
     uint64_t started_ns;
     committed_fn then;
-    struct commit *commit; /* at the store */
+    struct commit *commit; /* at the store; freed when it is back */
+    void *data;            /* the handler's */
     struct commit_result result;
     struct post post;
     int status; /* of the answer */

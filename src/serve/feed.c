@@ -3,11 +3,13 @@
  * A log as an event stream. The feed owns no bytes: events are asked of the fan-out when they can
  * be written, and asked for again, by the id of the last one, when a write was cut short.
  *
- * A piece is what one write carries: some events as one chunk, a comment line, or the end.
+ * A piece is what one write carries: some events as one chunk, a comment line, or the end. With a
+ * style (exchange.h) the events are put into another form first, each time anew.
  *
  *   piece  | in HTTP/1.1                       | in HTTP/1.0
  *   -------+-----------------------------------+-----------------
  *   EVENTS | size CRLF events CRLF [0 CRLF CRLF] | events
+ *   HELLO  | size CRLF what the style says CRLF | the same
  *   BEAT   | 4 CRLF ": " LF LF CRLF            | ": " LF LF
  *   END    | 0 CRLF CRLF                       | nothing; close
  *
@@ -48,7 +50,9 @@ void feed_open(struct conn *c)
                        .beat_ms = order->how.heartbeat_ms,
                        .ends_at_newest = order->how.ends_at_newest,
                        .has_last_id = order->how.has_last_id,
-                       .is_chunked = !ex->is_http_1_0};
+                       .is_chunked = !ex->is_http_1_0,
+                       .has_style = order->how.style != NULL};
+    c->form = (struct feed_form){.style = order->how.style, .waits = order->how.waits};
     enum weir_status st = order->log.len > 0 ? sub_open(c->worker->fan, &f->sub, order->log,
                                                         order->how.from, on_ready)
                                              : WEIR_NOMEM;
@@ -85,6 +89,41 @@ static void start_streaming(struct conn *c, struct exchange *ex, uint64_t newest
     exchange_feed_head(ex);
 }
 
+void feed_set_style(struct conn *c, const struct stream_head *head)
+{
+    c->form.cursor = head->cursor;
+    c->form.format = head->format;
+}
+
+void feed_time_out(struct conn *c)
+{
+    c->form.has_timed_out = true;
+}
+
+/* Leaves the answer to the style, when there is one to be given. */
+static void begin_styled(struct conn *c, struct exchange *ex, const struct log_state *log)
+{
+    struct feed *f = &c->feed;
+    struct feed_form *form = &c->form;
+    if (form->waits && f->sub.state == SUB_WAITING && !form->has_timed_out) {
+        f->state = FEED_WAITING;
+        return;
+    }
+    f->until = log->last;
+    struct feed_start start = {*log, f->sub.next, form->has_timed_out};
+    form->style->begin(ex, &start);
+    CHECK(ex->state == EX_ANSWERED);
+    if (!ex->is_feed) {
+        drop_sub(c);
+        return;
+    }
+    f->state = FEED_STREAMING;
+    c->stream_log = exchange_stream_log(ex);
+    form->wants_hello = form->style->hello && !log->is_sealed && f->sub.next > log->last;
+    count(&c->worker->counters, COUNT_WATCHED, 1);
+    count(&c->worker->counters, COUNT_SUBSCRIBERS, 1);
+}
+
 void feed_begin(struct conn *c)
 {
     struct exchange *ex = c->first;
@@ -93,6 +132,10 @@ void feed_begin(struct conn *c)
     uint64_t from = ex->watch->how.from;
     struct log_state log = sub_log(&f->sub);
     enum weir_status st = judge(c, &log, from);
+    if (st == WEIR_OK && f->has_style) {
+        begin_styled(c, ex, &log);
+        return;
+    }
     if (st == WEIR_OK && !(f->has_last_id && log.is_sealed && from > log.last)) {
         start_streaming(c, ex, log.last);
         return;
@@ -146,25 +189,102 @@ static bool ends_at(const struct feed *f, uint64_t last)
     return (log.is_sealed && last >= log.last) || (f->ends_at_newest && last >= f->until);
 }
 
-/* Events up to `upto`, or as many as fit. */
-static enum sub_state gather_events(struct feed *f, uint64_t upto, struct gather *g)
+static struct feed_piece_info piece_info(const struct conn *c, uint64_t last)
 {
+    const struct feed *f = &c->feed;
+    const struct feed_form *form = &c->form;
+    return (struct feed_piece_info){.cursor = form->cursor,
+                                    .last = last,
+                                    .format = form->format,
+                                    .is_first = !f->has_sent,
+                                    .is_last = f->is_last,
+                                    .is_newest = form->is_newest,
+                                    .is_sealed = form->is_sealed};
+}
+
+/* In place of what lies in the pieces from `first` + 1 on: what the style makes of it. */
+static void restyle(struct conn *c, struct gather *g, unsigned first, unsigned n)
+{
+    struct weir_buf *out = &c->worker->styled;
+    struct feed_piece_info info = piece_info(c, c->feed.last);
+    weir_buf_reset(out);
+    for (unsigned i = 1; i <= n; i++) {
+        const struct iovec *v = &g->iov[first + i];
+        unsigned part = (i == 1 ? FEED_PART_FIRST : 0u) | (i == n ? FEED_PART_LAST : 0u);
+        c->form.style->write(out, &info, slice_of(v->iov_base, v->iov_len), part);
+    }
+    if (weir_buf_status(out) != WEIR_OK || out->len == 0) {
+        conn_cut(c, CLOSE_NO_MEMORY);
+        return;
+    }
+    g->iov[first + 1] = (struct iovec){out->ptr, out->len};
+    wrap_events(&c->feed, g, first, 1);
+}
+
+/* What is fixed about a piece when it is begun. */
+static void begin_events(struct conn *c, uint64_t last)
+{
+    struct feed *f = &c->feed;
+    struct log_state log = sub_log(&f->sub);
+    f->piece = PIECE_EVENTS;
+    f->last = f->has_style && f->ends_at_newest && last > f->until ? f->until : last;
+    f->is_last = ends_at(f, f->last);
+    c->form.is_newest = f->last >= log.last;
+    c->form.is_sealed = log.is_sealed && f->last >= log.last;
+}
+
+/* Events up to `upto`, or as many as fit. */
+static enum sub_state gather_events(struct conn *c, uint64_t upto, struct gather *g)
+{
+    struct feed *f = &c->feed;
     unsigned first = g->n_iov;
     unsigned n = CONN_MAX_IOV - first - 2; /* the chunk's head and end */
     uint64_t last = 0;
     enum sub_state state = sub_peek(&f->sub, upto, FEED_BLOCK_BYTES, g->iov + first + 1, &n, &last);
     if (state != SUB_READY) return state;
-    if (upto == 0) {
-        f->piece = PIECE_EVENTS;
-        f->last = last;
-        f->is_last = ends_at(f, last);
-    }
-    wrap_events(f, g, first, n);
+    if (upto == 0) begin_events(c, last);
+    if (f->has_style) restyle(c, g, first, n);
+    else wrap_events(f, g, first, n);
     return state;
 }
 
-static void gather_text(struct feed *f, struct gather *g)
+/* Words of the style's own, as a chunk. */
+static void gather_words(struct conn *c, struct gather *g,
+                         void (*put)(struct weir_buf *out, const struct feed_piece_info *piece))
 {
+    struct weir_buf *out = &c->worker->styled;
+    struct feed_piece_info info = piece_info(c, c->feed.sub.next - 1);
+    weir_buf_reset(out);
+    put(out, &info);
+    if (weir_buf_status(out) != WEIR_OK || out->len == 0) {
+        conn_cut(c, CLOSE_NO_MEMORY);
+        return;
+    }
+    if (c->feed.is_chunked) {
+        gather_add(g, g->chunk_head, http_chunk_head(g->chunk_head, out->len));
+        gather_add(g, out->ptr, out->len);
+        gather_add(g, "\r\n", 2);
+    } else {
+        gather_add(g, out->ptr, out->len);
+    }
+}
+
+/* Whether the style has a last word: of a log that is whole. */
+static bool has_last_word(const struct conn *c)
+{
+    return c->feed.has_style && c->form.style->end && c->feed.sub.state == SUB_END;
+}
+
+static void gather_text(struct conn *c, struct gather *g)
+{
+    struct feed *f = &c->feed;
+    if (f->piece == PIECE_HELLO) {
+        gather_words(c, g, c->form.style->hello);
+        return;
+    }
+    if (f->piece == PIECE_END && has_last_word(c)) gather_words(c, g, c->form.style->end);
+    if (c->phase != CONN_OPEN) return;
+    if (f->piece == PIECE_END && !f->is_chunked) return;
     if (f->piece == PIECE_END) gather_add(g, end_text, sizeof end_text - 1);
     else if (f->is_chunked) gather_add(g, beat_text, sizeof beat_text - 1);
     else gather_add(g, plain_beat_text, sizeof plain_beat_text - 1);
@@ -182,7 +302,7 @@ static void begin_end(struct conn *c, struct gather *g)
 {
     struct feed *f = &c->feed;
     f->piece = PIECE_END;
-    if (f->is_chunked) gather_text(f, g);
+    if (f->is_chunked || has_last_word(c)) gather_text(c, g);
     else if (g->n_iov == 0) finish(c);
     else f->piece = PIECE_NONE; /* the head goes first; the next time round */
 }
@@ -195,8 +315,8 @@ static void gather_next(struct conn *c, struct gather *g)
         begin_end(c, g);
         return;
     }
-    switch (gather_events(f, 0, g)) {
-    case SUB_READY: f->wants_beat = false; break;
+    switch (gather_events(c, 0, g)) {
+    case SUB_READY: f->wants_beat = c->form.wants_hello = false; break;
     case SUB_GONE:
         c->is_last = true;
         c->reason = CLOSE_LOG_GONE;
@@ -207,10 +327,10 @@ static void gather_next(struct conn *c, struct gather *g)
     case SUB_OPENING:
     case SUB_WAITING:
     case SUB_FETCH:
-        if (!f->wants_beat) break;
-        f->piece = PIECE_BEAT;
-        f->wants_beat = false;
-        gather_text(f, g);
+        if (!f->wants_beat && !c->form.wants_hello) break;
+        f->piece = c->form.wants_hello ? PIECE_HELLO : PIECE_BEAT;
+        f->wants_beat = c->form.wants_hello = false;
+        gather_text(c, g);
         break;
     }
 }
@@ -222,8 +342,8 @@ void feed_gather(struct conn *c, struct gather *g)
     size_t before = g->n_bytes;
     enum sub_state state = SUB_READY;
     if (f->piece == PIECE_NONE) gather_next(c, g);
-    else if (f->piece == PIECE_EVENTS) state = gather_events(f, f->last, g);
-    else gather_text(f, g);
+    else if (f->piece == PIECE_EVENTS) state = gather_events(c, f->last, g);
+    else gather_text(c, g);
     if (state == SUB_GONE || state == SUB_END) conn_cut(c, CLOSE_LOG_GONE);
     if (state == SUB_FAILED) conn_cut(c, CLOSE_STORE_FAILED);
     if (c->phase != CONN_OPEN || g->n_iov == first) return;
@@ -249,6 +369,7 @@ void feed_written(struct conn *c, size_t n_bytes)
     }
     if (piece == PIECE_EVENTS) {
         count(counters, COUNT_STREAM_BLOCKS, 1);
+        f->has_sent = true;
         sub_advance(&f->sub, f->last);
     }
     if (piece == PIECE_BEAT) count(counters, COUNT_BEATS, 1);

@@ -29,7 +29,13 @@ static bool matches(const char *text, struct weir_slice path, struct route_match
     out->n_params = 0;
     while (next_segment(&pattern, &want)) {
         if (!next_segment(&path, &got)) return false;
-        bool is_param = want.len > 0 && want.ptr[0] == ':';
+        bool takes_rest = want.len > 0 && want.ptr[0] == '*';
+        if (takes_rest) {
+            /* All that is left, slashes too. */
+            got.len += path.len;
+            path.len = 0;
+        }
+        bool is_param = takes_rest || (want.len > 0 && want.ptr[0] == ':');
         if (is_param && (got.len == 0 || out->n_params == ROUTE_MAX_PARAMS)) return false;
         if (is_param) out->params[out->n_params++] = got;
         else if (!slice_eq(want, got)) return false;

@@ -3,8 +3,8 @@
  * Finding the row of the route table that answers a request. Pure; any thread.
  *
  * A pattern is compared segment by segment with the raw path; ":name" stands for one whole
- * segment that is not empty. The first row that fits answers. A HEAD request without a row of
- * its own is answered by that of GET.
+ * segment that is not empty, "*name" at the end for all that is left, if that is not empty. The
+ * first row that fits answers. A HEAD request without a row of its own is answered by that of GET.
  */
 #pragma once
 

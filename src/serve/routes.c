@@ -13,7 +13,14 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/streams/:name", streams_watch, SCOPE_READ, ROUTE_STREAM | ROUTE_KEY_IN_QUERY,
      "streams.watch"},
     {HTTP_HEAD, "/v1/streams/:name", streams_state, SCOPE_READ, ROUTE_STREAM, "streams.state"},
-    {HTTP_DELETE, "/v1/streams/:name", streams_drop, SCOPE_WRITE, ROUTE_STREAM, "streams.drop"},
+    {HTTP_DELETE, "/v1/streams/:name", ds_delete, SCOPE_WRITE, ROUTE_STREAM, "streams.drop"},
+
+    {HTTP_PUT, "/v1/stream/*name", ds_put, SCOPE_WRITE, ROUTE_STREAM, "stream.create"},
+    {HTTP_POST, "/v1/stream/*name", ds_post, SCOPE_WRITE, ROUTE_STREAM, "stream.append"},
+    {HTTP_GET, "/v1/stream/*name", ds_get, SCOPE_READ, ROUTE_STREAM | ROUTE_KEY_IN_QUERY,
+     "stream.read"},
+    {HTTP_HEAD, "/v1/stream/*name", ds_head, SCOPE_READ, ROUTE_STREAM, "stream.head"},
+    {HTTP_DELETE, "/v1/stream/*name", ds_delete, SCOPE_WRITE, ROUTE_STREAM, "stream.delete"},
 
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},

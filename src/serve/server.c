@@ -52,6 +52,7 @@ void server_options_init(struct server_options *o)
                 .idle_timeout_ms = 75 * 1000,
                 .write_timeout_ms = 60 * 1000,
                 .stall_timeout_ms = 10 * 60 * 1000,
+                .poll_timeout_ms = 20 * 1000,
                 .max_per_address = SERVER_PER_ADDRESS_DEFAULT,
                 .max_in_flight = 64,
                 .max_in_flight_bytes = 1 << 20,

@@ -51,6 +51,7 @@ struct server_limits {
     unsigned idle_timeout_ms;   /* 75 s: between two requests */
     unsigned write_timeout_ms;  /* 60 s: an answer that nobody reads */
     unsigned stall_timeout_ms;  /* 10 min: an event stream that nobody reads */
+    unsigned poll_timeout_ms;   /* 20 s: a long poll is answered without events */
     unsigned max_connections;   /* 0: 9/10 of the descriptors, 100,000 at most */
     unsigned max_per_address;   /* 1,024, but none on loopback; 0: no limit */
     unsigned max_in_flight;     /* 64: requests of a connection that wait for their answer */

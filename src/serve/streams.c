@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /v1/streams/:name: append JSON, watch it as events, ask for the state, drop it.
+ * /v1/streams/:name: append JSON, watch it as events, ask for the state. Dropping is ds_write.c's.
  *
  * A stream is the log "s/NAME", made by its first append. Its events have no type unless the
  * request gives one, so that a browser's onmessage gets them. The data are the JSON as it was
@@ -15,13 +15,12 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "base/utf8.h"
 #include "codec/json_check.h"
 #include "io/loop.h"
 #include "serve/resource.h"
+#include "stream/stream.h"
 
 enum {
-    NAME_BYTES = 200,         /* longest name of a stream */
     TYPE_BYTES = 64,          /* longest type of an event */
     BATCH_EVENTS = 10000,     /* most elements of a batch */
     SMALL_FRAME_BYTES = 2048, /* frames up to this need no memory from the heap */
@@ -30,43 +29,21 @@ enum {
     ANSWER_BYTES = 80,
 };
 
-static const char log_prefix[] = "s/";
-
-struct log_name {
-    char bytes[sizeof log_prefix - 1 + NAME_BYTES];
-    size_t len;
-};
-
-/* No control characters (C0, DEL, C1), whole UTF-8. */
-static bool is_name(struct weir_slice name)
-{
-    if (name.len == 0 || name.len > NAME_BYTES || utf8_valid_prefix(name) != name.len) return false;
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-        if (c < 0x20 || c == 0x7F) return false;
-        if (c == 0xC2 && (unsigned char)name.ptr[i + 1] < 0xA0) return false;
-    }
-    return true;
-}
-
 /* The log of the stream that the request names; false when that was answered with an error. */
-static bool find_log(struct exchange *ex, struct log_name *log)
+static bool find_log(struct exchange *ex, struct stream_log_text *log)
 {
     struct weir_slice name = exchange_param(ex, 0);
-    if (!is_name(name)) {
+    if (!stream_is_name(name)) {
         exchange_error(ex, WEIR_BAD_FIELD,
                        "a stream's name is 1 to %d bytes of UTF-8 without control characters",
-                       NAME_BYTES);
+                       STREAM_NAME_BYTES);
         return false;
     }
-    size_t prefix_len = sizeof log_prefix - 1;
-    memcpy(log->bytes, log_prefix, prefix_len);
-    memcpy(log->bytes + prefix_len, name.ptr, name.len);
-    log->len = prefix_len + name.len;
+    stream_log_name(log, name);
     return true;
 }
 
-static struct weir_slice log_slice(const struct log_name *log)
+static struct weir_slice log_slice(const struct stream_log_text *log)
 {
     return slice_of(log->bytes, log->len);
 }
@@ -229,11 +206,19 @@ static char *put_number(char *to, uint64_t n)
     return put(to, digits + i, sizeof digits - i);
 }
 
+static void refuse_append(struct exchange *ex, enum weir_status st)
+{
+    if (st == WEIR_BAD_TYPE)
+        exchange_error(ex, WEIR_CONFLICT, "the stream is not one of JSON: append by /v1/stream/");
+    else if (st == WEIR_GONE) exchange_error(ex, st, "the stream was deleted and has forks left");
+    else resource_store_error(ex, st);
+}
+
 static void answer_append(struct exchange *ex, const struct commit_result *result)
 {
     char json[ANSWER_BYTES];
     if (result->status != WEIR_OK) {
-        resource_store_error(ex, result->status);
+        refuse_append(ex, result->status);
         return;
     }
     char *end = put_number(put(json, "{\"id\":", 6), result->last);
@@ -245,7 +230,7 @@ static void answer_batch(struct exchange *ex, const struct commit_result *result
 {
     char json[ANSWER_BYTES];
     if (result->status != WEIR_OK) {
-        resource_store_error(ex, result->status);
+        refuse_append(ex, result->status);
         return;
     }
     int len = snprintf(json, sizeof json, "{\"first\":%llu,\"last\":%llu}",
@@ -276,7 +261,7 @@ static struct commit *new_commit(struct exchange *ex, size_t expected_bytes)
 
 void streams_append(struct exchange *ex)
 {
-    struct log_name log;
+    struct stream_log_text log;
     struct append a = {.has_memory = true};
     bool is_batch = false;
     if (!find_log(ex, &log) || !check_append(ex, &a.type, &is_batch)) return;
@@ -284,7 +269,13 @@ void streams_append(struct exchange *ex)
     a.commit = new_commit(ex, exchange_body(ex).len + log.len + TYPE_BYTES);
     a.has_memory = a.commit != NULL;
     bool is_good = !a.has_memory || (is_batch ? append_batch(ex, &a) : append_one(ex, &a));
-    if (is_good && a.has_memory) {
+    struct weir_slice *name = exchange_alloc(ex, sizeof *name + log.len);
+    if (is_good && a.has_memory && name) {
+        /* The log's name without its prefix is the stream's. */
+        size_t prefix_len = log.len - exchange_param(ex, 0).len;
+        memcpy(name + 1, log.bytes, log.len);
+        *name = slice_of((char *)(name + 1) + prefix_len, log.len - prefix_len);
+        commit_decide(a.commit, false, stream_decide_json, name);
         exchange_commit(ex, a.commit, is_batch ? answer_batch : answer_append);
         return;
     }
@@ -318,7 +309,7 @@ static void answer_state(struct exchange *ex, struct weir_slice name, const stru
     int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)read->state.last);
     exchange_field(ex, "Weir-Last-Id", slice_of(digits, (size_t)len));
     exchange_field(ex, "Weir-Sealed", read->state.is_sealed ? SLICE("true") : SLICE("false"));
-    weir_buf_init(&json, NAME_BYTES * 6 + ANSWER_BYTES);
+    weir_buf_init(&json, STREAM_NAME_BYTES * 6 + ANSWER_BYTES);
     weir_json_put_begin_object(&json);
     weir_json_put_key(&json, "name");
     weir_json_put_string(&json, name);
@@ -347,7 +338,7 @@ static void state_was_read(void *user, const struct log_read *read)
     loop_post(asked->loop, &asked->post);
 }
 
-static void ask_store(struct exchange *ex, const struct log_name *log)
+static void ask_store(struct exchange *ex, const struct stream_log_text *log)
 {
     struct weir_slice name = exchange_param(ex, 0);
     struct asked *asked = exchange_alloc(ex, sizeof *asked + name.len);
@@ -368,7 +359,7 @@ static void ask_store(struct exchange *ex, const struct log_name *log)
 
 void streams_state(struct exchange *ex)
 {
-    struct log_name log;
+    struct stream_log_text log;
     struct log_read read;
     if (!find_log(ex, &log)) return;
     if (store_read_now(server_store(exchange_server(ex)), log_slice(&log), 1, 0, &read))
@@ -416,7 +407,7 @@ static bool get_start(struct exchange *ex, struct watch_options *how)
 
 void streams_watch(struct exchange *ex)
 {
-    struct log_name log;
+    struct stream_log_text log;
     struct weir_slice accept;
     struct watch_options how = {.heartbeat_ms = HEARTBEAT_MS};
     bool is_live = true;
@@ -431,27 +422,4 @@ void streams_watch(struct exchange *ex)
     if (!find_log(ex, &log) || !get_start(ex, &how) || !get_flag(ex, "live", &is_live)) return;
     how.ends_at_newest = !is_live;
     exchange_watch(ex, log_slice(&log), &how);
-}
-
-/* ---- dropping ---- */
-
-static void answer_drop(struct exchange *ex, const struct commit_result *result)
-{
-    if (result->status == WEIR_OK) exchange_empty(ex, 204);
-    else if (result->status == WEIR_NOT_FOUND)
-        exchange_error(ex, WEIR_NOT_FOUND, "there is no such stream");
-    else resource_store_error(ex, result->status);
-}
-
-void streams_drop(struct exchange *ex)
-{
-    struct log_name log;
-    if (!find_log(ex, &log)) return;
-    struct commit *c = commit_new(log.len);
-    if (!c) {
-        resource_store_error(ex, WEIR_NOMEM);
-        return;
-    }
-    commit_drop(c, log_slice(&log));
-    exchange_commit(ex, c, answer_drop);
 }

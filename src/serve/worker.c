@@ -17,8 +17,9 @@
 enum {
     ARENA_BYTES = 256 << 10,
     KEEPER_MS = 3600 * 1000,
-    ROUND_FLUSHES = 128, /* connections written to in a round */
-    GATHER_ROUNDS = 3,   /* that a commit waits for others */
+    ROUND_FLUSHES = 128,                  /* connections written to in a round */
+    STYLED_BYTES = 4 * STORE_FRAME_BYTES, /* of a piece of a stream */
+    GATHER_ROUNDS = 3,                    /* that a commit waits for others */
 };
 
 struct fan *worker_fan(struct worker *w)
@@ -48,6 +49,7 @@ static uint64_t length_of(const struct worker *w, const struct conn *c, enum dea
     case DEADLINE_WRITE: return l->write_timeout_ms;
     case DEADLINE_STALL: return l->stall_timeout_ms;
     case DEADLINE_BEAT: return c->feed.beat_ms / 2; /* looked at twice, silent the second time */
+    case DEADLINE_POLL: return l->poll_timeout_ms;
     case DEADLINE_LINGER: return LINGER_MS;
     case DEADLINE_NONE:
     case N_DEADLINES: break;
@@ -366,6 +368,7 @@ static void init(struct worker *w, struct server *s, unsigned index)
     w->fan_post.run = run_fan;
     arena_init(&w->arena, ARENA_BYTES);
     weir_buf_init(&w->answer, ANSWER_HEAD_BYTES);
+    weir_buf_init(&w->styled, STYLED_BYTES);
     w->round_wall_ms = -1;
     w->round_clock = (struct clock){round_mono_ns, round_wall_ms, w};
     ulid_source_init(&w->ids, &w->round_clock);
@@ -419,6 +422,7 @@ void worker_free(struct worker *w)
     log_buffer_fini(&w->log);
     arena_fini(&w->arena);
     weir_buf_fini(&w->answer);
+    weir_buf_fini(&w->styled);
     mem_free(w->read_buf);
     w->magic = 0;
     mem_free(w);

@@ -75,6 +75,7 @@ struct worker {
     struct request request; /* of the handler that runs */
     struct arena arena;     /* what is decoded for it */
     struct weir_buf answer; /* heads of answers are put together here */
+    struct weir_buf styled; /* and a piece of a stream, while it is written */
     struct ulid_source ids;
     int64_t date_s; /* the second that `date` says */
     bool has_date;

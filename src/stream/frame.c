@@ -136,16 +136,19 @@ static bool next_line(struct weir_slice *lines, struct weir_slice *data, bool *i
     return true;
 }
 
+static bool is_kept_as_base64(const struct frame *frame)
+{
+    return frame->lines.len >= sizeof base64_type - 1 &&
+           memcmp(frame->lines.ptr, base64_type, sizeof base64_type - 1) == 0;
+}
+
 void frame_read(struct weir_buf *out, enum stream_format format, const struct frame *frame)
 {
     struct weir_slice lines = frame->lines;
     struct weir_slice data;
     bool is_data;
     bool is_first = true;
-    bool is_base64 = format == STREAM_BYTES;
-    if (format == STREAM_TEXT && lines.len >= sizeof base64_type - 1 &&
-        memcmp(lines.ptr, base64_type, sizeof base64_type - 1) == 0)
-        is_base64 = true;
+    bool is_base64 = format == STREAM_BYTES || (format == STREAM_TEXT && is_kept_as_base64(frame));
     while (next_line(&lines, &data, &is_data)) {
         if (!is_data) continue;
         if (!is_first) weir_buf_append_char(out, '\n');
@@ -155,14 +158,56 @@ void frame_read(struct weir_buf *out, enum stream_format format, const struct fr
     }
 }
 
+/*
+ * A line of an event of the protocol's. Its clients look for "data:" without the blank that may
+ * follow, so that is only there where the line's own first blank would be taken for it.
+ */
+static void put_sse_line(struct weir_buf *out, struct weir_slice line)
+{
+    bool has_blank = line.len > 0 && line.ptr[0] == ' ';
+    weir_buf_append(out, data_field, has_blank ? DATA_FIELD_BYTES : DATA_FIELD_BYTES - 1);
+    weir_buf_append_slice(out, line);
+    weir_buf_append_char(out, '\n');
+}
+
+/* Lines of text that end in CR, LF or both. */
+static void put_any_lines(struct weir_buf *out, struct weir_slice text)
+{
+    for (;;) {
+        size_t len = 0;
+        while (len < text.len && text.ptr[len] != '\r' && text.ptr[len] != '\n') len++;
+        put_sse_line(out, slice_of(text.ptr, len));
+        if (len == text.len) return;
+        bool is_both = text.ptr[len] == '\r' && len + 1 < text.len && text.ptr[len + 1] == '\n';
+        text = slice_from(text, len + 1 + is_both);
+    }
+}
+
+void frame_write_sse(struct weir_buf *out, enum stream_format format, const struct frame *frame)
+{
+    if (format == STREAM_TEXT && is_kept_as_base64(frame)) {
+        struct weir_buf text;
+        weir_buf_init(&text, out->max);
+        frame_read(&text, format, frame);
+        if (weir_buf_status(&text) == WEIR_OK) put_any_lines(out, weir_buf_slice(&text));
+        weir_buf_fini(&text);
+        return;
+    }
+    struct weir_slice lines = frame->lines;
+    struct weir_slice data;
+    bool is_data;
+    while (next_line(&lines, &data, &is_data))
+        if (is_data) put_sse_line(out, data);
+}
+
 void body_write(struct weir_buf *out, enum stream_format format, struct weir_slice events,
-                unsigned parts)
+                uint64_t last, unsigned parts)
 {
     struct frame frame;
     bool is_json = format == STREAM_JSON;
     bool has_before = (parts & BODY_FIRST) == 0;
     if (is_json && !has_before) weir_buf_append_char(out, '[');
-    while (frame_next(&events, &frame)) {
+    while (frame_next(&events, &frame) && frame.id <= last) {
         if (is_json && has_before) weir_buf_append_char(out, ',');
         has_before = true;
         frame_read(out, format, &frame);

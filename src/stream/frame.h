@@ -30,7 +30,16 @@ bool frame_next(struct weir_slice *events, struct frame *out);
 /* The bytes of its message, added to `out`. */
 void frame_read(struct weir_buf *out, enum stream_format format, const struct frame *frame);
 
-/* A body of all messages of some events in a row: a JSON array, or one behind the other. */
+/*
+ * Its data lines, as a "data" event of the protocol has them: of text that was kept as base64 the
+ * lines that it has, whatever ends them; of bytes the base64.
+ */
+void frame_write_sse(struct weir_buf *out, enum stream_format format, const struct frame *frame);
+
+/*
+ * A body of the messages of some events in a row, up to id `last`: a JSON array, or one behind
+ * the other. It may be put together of several parts, the first and the last of which are told.
+ */
 enum body_part { BODY_FIRST = 1, BODY_LAST = 2 };
 void body_write(struct weir_buf *out, enum stream_format format, struct weir_slice events,
-                unsigned parts);
+                uint64_t last, unsigned parts);

@@ -42,7 +42,7 @@ static void put_flag(struct weir_buf *out, const char *name, bool is_set)
     if (is_set) put_number(out, name, 1);
 }
 
-void record_write(struct weir_buf *out, const struct stream_record *r)
+void stream_record_write(struct weir_buf *out, const struct stream_record *r)
 {
     put_text(out, "type", r->type);
     if (r->ttl_s >= 0) put_number(out, "ttl", (uint64_t)r->ttl_s);
@@ -147,7 +147,7 @@ static bool take_line(struct stream_record *r, struct weir_slice name, struct we
     return true;
 }
 
-bool record_read(struct weir_slice body, struct stream_record *out)
+bool stream_record_read(struct weir_slice body, struct stream_record *out)
 {
     struct weir_slice name;
     struct weir_slice value;

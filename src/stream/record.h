@@ -41,9 +41,9 @@ struct stream_record {
 /* One that says nothing but its type. */
 struct stream_record record_of_type(struct weir_slice type);
 
-void record_write(struct weir_buf *out, const struct stream_record *r);
+void stream_record_write(struct weir_buf *out, const struct stream_record *r);
 /* False when it is none of ours. */
-bool record_read(struct weir_slice body, struct stream_record *out);
+bool stream_record_read(struct weir_slice body, struct stream_record *out);
 
 /* Whether it has had its time. */
 bool record_is_expired(const struct stream_record *r, int64_t now_ms);

@@ -75,7 +75,7 @@ static WEIR_MUST_CHECK enum weir_status look(struct commit_view *view, struct we
         return WEIR_OK;
     }
     if (st != WEIR_OK) return st;
-    return record_read(out->doc.body, &out->record) ? WEIR_OK : WEIR_CORRUPT;
+    return stream_record_read(out->doc.body, &out->record) ? WEIR_OK : WEIR_CORRUPT;
 }
 
 static void put_record(struct commit *c, struct weir_slice name, const struct stream_record *r,
@@ -83,7 +83,7 @@ static void put_record(struct commit *c, struct weir_slice name, const struct st
 {
     char bytes[RECORD_BYTES];
     struct weir_buf body = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
-    record_write(&body, r);
+    stream_record_write(&body, r);
     CHECK(weir_buf_status(&body) == WEIR_OK);
     commit_put(c, key_of(name), version, (struct weir_slice){0}, weir_buf_slice(&body));
 }
@@ -233,6 +233,20 @@ static enum weir_status decide_append(void *user, struct commit_view *view, stru
 void stream_append_commit(struct commit *c, struct stream_append *a)
 {
     commit_decide(c, false, decide_append, a);
+}
+
+enum weir_status stream_decide_json(void *name_slice, struct commit_view *view, struct commit *c)
+{
+    const struct weir_slice *name = name_slice;
+    struct stream_record r;
+    struct doc doc;
+    (void)c;
+    enum weir_status st = commit_view_doc(view, key_of(*name), &doc);
+    if (st == WEIR_NOT_FOUND) return WEIR_OK;
+    if (st != WEIR_OK) return st;
+    if (!stream_record_read(doc.body, &r)) return WEIR_CORRUPT;
+    if (r.is_gone) return WEIR_GONE;
+    return media_format(media_essence(r.type)) == STREAM_JSON ? WEIR_OK : WEIR_BAD_TYPE;
 }
 
 /* ---- making ---- */
@@ -390,7 +404,7 @@ void stream_find(struct store *store, struct weir_slice name, int64_t now_ms,
     if (read.status != WEIR_OK) {
         out->status = read.status;
     } else if (out->status == WEIR_OK) {
-        if (!record_read(out->doc.body, &out->record)) out->status = WEIR_CORRUPT;
+        if (!stream_record_read(out->doc.body, &out->record)) out->status = WEIR_CORRUPT;
         else if (record_is_expired(&out->record, now_ms))
             out->status = out->record.n_forks > 0 ? WEIR_OK : WEIR_NOT_FOUND;
         if (out->status == WEIR_OK && record_is_expired(&out->record, now_ms))

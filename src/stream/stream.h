@@ -76,6 +76,12 @@ struct stream_append {
 /* For a commit that has the appends already, or none. */
 void stream_append_commit(struct commit *c, struct stream_append *a);
 
+/*
+ * For an append by our own view, which makes a stream that is not there: only that what is there
+ * is JSON and takes it. WEIR_BAD_TYPE, WEIR_GONE.
+ */
+enum weir_status stream_decide_json(void *name_slice, struct commit_view *view, struct commit *c);
+
 /* ---- making ---- */
 
 struct stream_create {

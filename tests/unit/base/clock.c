@@ -35,6 +35,58 @@ TEST(ends_of_the_format_are_held)
     expect(INT64_MAX, "9999-12-31T23:59:59.999Z");
 }
 
+static bool parses(const char *text, int64_t want)
+{
+    int64_t ms;
+    return clock_parse((struct weir_slice){text, strlen(text)}, &ms) && ms == want;
+}
+
+TEST(times_are_read_with_zones_and_fractions)
+{
+    T_OK(parses("1970-01-01T00:00:00Z", 0));
+    T_OK(parses("1969-12-31T23:59:59.999Z", -1));
+    T_OK(parses("2009-02-13T23:31:30.123456789Z", 1234567890123));
+    T_OK(parses("2009-02-14T01:01:30.1+01:30", 1234567890100));
+    T_OK(parses("2009-02-13t18:31:30-05:00", 1234567890000));
+    T_OK(parses("2000-02-29T00:00:00z", 951782400000));
+    T_OK(parses("0000-01-01T00:00:00Z", -62167219200000));
+}
+
+TEST(what_is_no_time_is_refused)
+{
+    static const char *const bad[] = {"",
+                                      "now",
+                                      "2009-02-13",
+                                      "2009-02-13T23:31Z",
+                                      "2009-02-13T23:31:30",
+                                      "2009-02-13T23:31:30.Z",
+                                      "2009-02-29T00:00:00Z",
+                                      "2009-13-01T00:00:00Z",
+                                      "2009-00-01T00:00:00Z",
+                                      "2009-01-00T00:00:00Z",
+                                      "2009-01-01T24:00:00Z",
+                                      "2009-01-01T00:60:00Z",
+                                      "2009-01-01T00:00:61Z",
+                                      "2009-01-01T00:00:00+24:00",
+                                      "2009-01-01T00:00:00+0100",
+                                      "2009-01-01T00:00:00Zx",
+                                      "2009-01-01T00:00:00 Z"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        int64_t ms;
+        T_OK(!clock_parse((struct weir_slice){bad[i], strlen(bad[i])}, &ms));
+    }
+}
+
+TEST(what_is_written_is_read)
+{
+    for (int i = 0; i < 100000; i++) {
+        char text[CLOCK_TEXT_BYTES];
+        int64_t want = (int64_t)(t_random() % 315569519999999) - 62167219200000;
+        clock_format(text, want);
+        T_OK(parses(text, want));
+    }
+}
+
 static int days_in(int year, int month)
 {
     static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};

@@ -420,10 +420,10 @@ TEST(dropped_stream_is_gone_and_begins_again_at_1)
     open_store();
     append("demo", "1");
     struct exchange ex = request("demo", "");
-    run(&ex, streams_drop);
+    run(&ex, ds_delete);
     T_EQ(ex.status, 204);
     ex = request("demo", "");
-    run(&ex, streams_drop);
+    run(&ex, ds_delete);
     T_EQ(ex.status, 404);
     ex = append("demo", "2");
     T_EQ_STR(weir_slice_of(ex.text), "{\"id\":1}");
