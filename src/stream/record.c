@@ -5,6 +5,8 @@
 
 #include "base/slice.h"
 
+#define MAX_TTL_S INT64_C(1000000000000)
+
 enum { TOUCHES_PER_TTL = 8, MAX_DIGITS = 19 };
 
 struct stream_record record_of_type(struct weir_slice type)
@@ -37,6 +39,12 @@ static void put_number(struct weir_buf *out, const char *name, uint64_t n)
     put_text(out, name, digits_of(n, digits));
 }
 
+/* What was before 1970 is over, whenever it was. */
+static void put_time(struct weir_buf *out, const char *name, int64_t ms)
+{
+    put_number(out, name, ms > 0 ? (uint64_t)ms : 0);
+}
+
 static void put_flag(struct weir_buf *out, const char *name, bool is_set)
 {
     if (is_set) put_number(out, name, 1);
@@ -47,9 +55,9 @@ void stream_record_write(struct weir_buf *out, const struct stream_record *r)
     put_text(out, "type", r->type);
     if (r->ttl_s >= 0) put_number(out, "ttl", (uint64_t)r->ttl_s);
     put_text(out, "expires", r->expires);
-    if (r->expires.len > 0) put_number(out, "expires_ms", (uint64_t)r->expires_ms);
-    put_number(out, "created", (uint64_t)r->created_ms);
-    put_number(out, "touched", (uint64_t)r->touched_ms);
+    if (r->expires.len > 0) put_time(out, "expires_ms", r->expires_ms);
+    put_time(out, "created", r->created_ms);
+    put_time(out, "touched", r->touched_ms);
     put_flag(out, "closed", r->is_closed);
     if (r->has_closer) {
         put_text(out, "closer", r->closer);
@@ -129,7 +137,7 @@ static bool take_line(struct stream_record *r, struct weir_slice name, struct we
 {
     uint64_t n = 0;
     if (take_slice_line(r, name, value)) {
-        if (weir_slice_is(name, "closer")) r->has_closer = true;
+        if (weir_slice_is(name, "closer")) r->has_closer = value.len > 0;
         return true;
     }
     if (weir_slice_is(name, "ttl")) return take_time(value, &r->ttl_s);
@@ -171,16 +179,22 @@ bool producer_read(struct weir_slice body, struct producer_record *out)
 
 /* ---- time ---- */
 
+/* Beyond any clock there is, and small enough to count with. */
+static int64_t ttl_ms(const struct stream_record *r)
+{
+    return r->ttl_s < MAX_TTL_S ? r->ttl_s * 1000 : MAX_TTL_S * 1000;
+}
+
 static int64_t slack_ms(const struct stream_record *r)
 {
-    return r->ttl_s * (1000 / TOUCHES_PER_TTL);
+    return ttl_ms(r) / TOUCHES_PER_TTL;
 }
 
 /* Later by what `touched` may be behind: nothing ends before its time. */
 bool record_is_expired(const struct stream_record *r, int64_t now_ms)
 {
     if (r->expires.len > 0 && now_ms >= r->expires_ms) return true;
-    return r->ttl_s >= 0 && now_ms - r->touched_ms >= r->ttl_s * 1000 + slack_ms(r);
+    return r->ttl_s >= 0 && now_ms - r->touched_ms >= ttl_ms(r) + slack_ms(r);
 }
 
 bool record_wants_touch(const struct stream_record *r, int64_t now_ms)

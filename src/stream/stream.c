@@ -391,25 +391,44 @@ void stream_touch_commit(struct commit *c, struct stream_touch *t)
 
 /* ---- reading ---- */
 
-void stream_find(struct store *store, struct weir_slice name, int64_t now_ms,
-                 struct stream_found *out)
+enum { FIND_TRIES = 16 };
+
+static WEIR_MUST_CHECK enum weir_status find_log(struct store *store, struct weir_slice name,
+                                                 struct log_state *out)
 {
     struct stream_log_text log;
     struct log_read read;
-    *out = (struct stream_found){0};
-    out->status = store_doc_get(store, key_of(name), &out->doc);
-    if (out->status != WEIR_OK && out->status != WEIR_NOT_FOUND) return;
     store_read(store, stream_log_name(&log, name), 1, 0, &read);
-    out->log = read.state;
-    if (read.status != WEIR_OK) {
-        out->status = read.status;
-    } else if (out->status == WEIR_OK) {
-        if (!stream_record_read(out->doc.body, &out->record)) out->status = WEIR_CORRUPT;
-        else if (record_is_expired(&out->record, now_ms))
-            out->status = out->record.n_forks > 0 ? WEIR_OK : WEIR_NOT_FOUND;
-        if (out->status == WEIR_OK && record_is_expired(&out->record, now_ms))
-            out->record.is_gone = true;
-    } else if (out->log.exists) {
+    *out = read.state;
+    return read.status;
+}
+
+/*
+ * The document, of its record at once, and the log. They are two reads: between them the stream
+ * may have been made or deleted, which the log's id before and after tells. False: it was.
+ */
+static bool find_both(struct store *store, struct weir_slice name, struct stream_found *out)
+{
+    struct log_state before;
+    *out = (struct stream_found){0};
+    enum weir_status st = find_log(store, name, &before);
+    if (st == WEIR_OK) out->status = store_doc_get(store, key_of(name), &out->doc);
+    if (st == WEIR_OK) st = find_log(store, name, &out->log);
+    if (st != WEIR_OK) out->status = st;
+    if (out->status == WEIR_NOT_FOUND) return before.log_id == out->log.log_id;
+    if (out->status != WEIR_OK) return true;
+    if (!stream_record_read(out->doc.body, &out->record)) out->status = WEIR_CORRUPT;
+    return before.log_id == out->log.log_id && (out->log.exists || out->record.is_gone);
+}
+
+void stream_find(struct store *store, struct weir_slice name, int64_t now_ms,
+                 struct stream_found *out)
+{
+    for (int i = 1; !find_both(store, name, out) && i < FIND_TRIES; i++) doc_fini(&out->doc);
+    if (out->status == WEIR_OK && record_is_expired(&out->record, now_ms)) {
+        out->record.is_gone = true;
+        out->status = out->record.n_forks > 0 ? WEIR_OK : WEIR_NOT_FOUND;
+    } else if (out->status == WEIR_NOT_FOUND && out->log.exists) {
         out->record = implied(&out->log);
         out->status = WEIR_OK;
     }
