@@ -273,7 +273,9 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "%s", why.text[0] ? why.text : weir_status_text(st));
     hub_start(s->hub, s->store);
     st = keys_open(&s->keys, s->store, s->options.clock);
-    return st == WEIR_OK ? st : fail(e, st, "cannot read the keys: %s", weir_status_text(st));
+    if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
+    st = sweep_start(&s->sweep, s->store, s->options.clock);
+    return st == WEIR_OK ? st : fail(e, st, "cannot start the sweep's thread");
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -485,6 +487,7 @@ static bool is_left_running(const struct server *s)
 
 static void close_all(struct server *s)
 {
+    sweep_stop(s->sweep);
     if (s->keys) keys_close(s->keys);
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);
     store_close(s->store);

@@ -8,6 +8,7 @@
 #include "io/loop.h"
 #include "io/sock.h"
 #include "serve/server.h"
+#include "stream/sweep.h"
 
 enum { SERVER_MAGIC = 0x73657276, SERVER_MAX_LOOPS = 256 };
 
@@ -27,6 +28,7 @@ struct server {
     struct server_options options;
     struct store *store;
     struct hub *hub;
+    struct sweep *sweep;
     struct keys *keys;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */

@@ -74,6 +74,7 @@ void stream_record_write(struct weir_buf *out, const struct stream_record *r)
 
 void producer_write(struct weir_buf *out, const struct producer_record *p)
 {
+    put_text(out, "stream", p->stream);
     put_number(out, "epoch", p->epoch);
     put_number(out, "seq", p->seq);
 }
@@ -172,7 +173,8 @@ bool producer_read(struct weir_slice body, struct producer_record *out)
     *out = (struct producer_record){0};
     while (next_line(&body, &name, &value)) {
         uint64_t *n = weir_slice_is(name, "epoch") ? &out->epoch : &out->seq;
-        if (!take_number(value, n)) return false;
+        if (weir_slice_is(name, "stream")) out->stream = value;
+        else if (!take_number(value, n)) return false;
     }
     return body.len == 0;
 }

@@ -54,6 +54,7 @@ bool record_wants_touch(const struct stream_record *r, int64_t now_ms);
 /* How far a producer got: a document of kind "producer". */
 struct producer_record {
     uint64_t epoch, seq;
+    struct weir_slice stream; /* its name */
 };
 void producer_write(struct weir_buf *out, const struct producer_record *p);
 bool producer_read(struct weir_slice body, struct producer_record *out);

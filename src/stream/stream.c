@@ -111,6 +111,13 @@ static struct doc_key producer_key(struct producer_id *id, uint64_t log_id, stru
                             slice_of(id->bytes, (size_t)len + name.len)};
 }
 
+bool producer_is_of(struct weir_slice id, uint64_t log_id)
+{
+    struct producer_id want;
+    struct weir_slice prefix = producer_key(&want, log_id, slice_of("", 0)).id;
+    return id.len > prefix.len && memcmp(id.ptr, prefix.ptr, prefix.len) == 0;
+}
+
 static enum stream_outcome judge_producer(struct stream_append *a, const struct producer_record *p,
                                           bool is_new)
 {
@@ -129,14 +136,13 @@ static enum stream_outcome judge_producer(struct stream_append *a, const struct 
 }
 
 static void put_producer(struct commit *c, const struct stream_append *a, struct doc_key key,
-                         const struct doc *old, uint64_t log_id)
+                         int64_t version)
 {
-    char bytes[64];
-    char owner[24];
+    char bytes[STREAM_NAME_BYTES + 64];
     struct weir_buf body = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
-    producer_write(&body, &(struct producer_record){a->epoch, a->producer_seq});
-    int len = snprintf(owner, sizeof owner, "%llu", (unsigned long long)log_id);
-    commit_put(c, key, old->version, slice_of(owner, (size_t)len), weir_buf_slice(&body));
+    producer_write(&body, &(struct producer_record){a->epoch, a->producer_seq, a->name});
+    CHECK(weir_buf_status(&body) == WEIR_OK);
+    commit_put(c, key, version, (struct weir_slice){0}, weir_buf_slice(&body));
 }
 
 /* WEIR_OK to go on: what the producer sends is what is due. */
@@ -156,7 +162,7 @@ static WEIR_MUST_CHECK enum weir_status check_producer(struct stream_append *a,
     if (outcome != STREAM_DONE) return refuse(&a->outcome, outcome);
     a->told_seq = a->producer_seq;
     a->told_epoch = a->epoch;
-    put_producer(c, a, key, &doc, seen->log.log_id);
+    put_producer(c, a, key, doc.version);
     return WEIR_OK;
 }
 

@@ -54,6 +54,9 @@ enum stream_outcome {
     STREAM_SOURCE_CHANGED /* fork: it is not what was read of it; try again */
 };
 
+/* Whether the document of that id is of a producer of the log with this id. */
+bool producer_is_of(struct weir_slice id, uint64_t log_id);
+
 /* ---- appending, closing ---- */
 
 struct stream_append {

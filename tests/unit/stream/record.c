@@ -185,15 +185,17 @@ TEST(a_record_cut_anywhere_is_read_within_its_bytes)
 TEST(a_producer_comes_back)
 {
     for (int i = 0; i < 500; i++) {
-        struct producer_record p = {t_random() >> 1, t_random() >> (1 + t_random() % 60)};
+        struct producer_record p = {t_random() >> 1, t_random() >> (1 + t_random() % 60),
+                                    SLICE("some/stream")};
         struct producer_record back;
         struct weir_buf body;
-        weir_buf_init(&body, 64);
+        weir_buf_init(&body, 128);
         producer_write(&body, &p);
         T_EQ(weir_buf_status(&body), WEIR_OK);
         T_OK(producer_read(weir_buf_slice(&body), &back));
         T_EQ(back.epoch, p.epoch);
         T_EQ(back.seq, p.seq);
+        T_EQ_SLICE(back.stream, p.stream);
         weir_buf_fini(&body);
     }
     struct producer_record p;
