@@ -53,6 +53,8 @@ static const char help[] =
     "  weir key create --label dashboard --scopes read --rate 5/s\n"
     "  weir key create --label chat-service --prefix chat/ --expires 90d\n"
     "\n"
+    "For one browser and one stream a link is better than a key: weir link --help.\n"
+    "\n"
     "Exit status: 0 done, 1 error, 2 wrong usage.\n";
 
 struct key_options {

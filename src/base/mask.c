@@ -258,6 +258,13 @@ static struct find find_value(struct weir_slice s, size_t at, struct weir_slice 
     return end > at ? (struct find){at, end} : (struct find){0};
 }
 
+/* "?link=" and "&link=": a word that is no secret elsewhere. */
+static bool is_link_parameter(struct weir_slice s, size_t i, struct weir_slice name)
+{
+    bool is_parameter = i > 0 && (s.ptr[i - 1] == '?' || s.ptr[i - 1] == '&');
+    return is_parameter && name.len == 4 && has_at(name, 0, "link");
+}
+
 static struct find find_assigned(struct weir_slice s, size_t i)
 {
     struct find none = {0};
@@ -266,7 +273,8 @@ static struct find find_assigned(struct weir_slice s, size_t i)
     while (name_end < s.len && is_name_char(s.ptr[name_end])) name_end++;
     struct weir_slice name = slice_of(s.ptr + i, name_end - i);
     size_t at = assignment_end(s, name_end);
-    if (!at || at >= s.len || !mask_is_secret_name(name)) return none;
+    if (!at || at >= s.len) return none;
+    if (!mask_is_secret_name(name) && !is_link_parameter(s, i, name)) return none;
     return find_value(s, at, name);
 }
 

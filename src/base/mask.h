@@ -16,6 +16,7 @@
  *   - the word after "Bearer",
  *   - what follows "sk-" at the start of a word, or anywhere when it is long,
  *   - the user part of a URL, as in scheme://user:password@host,
+ *   - what is assigned to "link" in a query, as in ?link=token,
  *   - what is assigned by = or : to a name that means a secret: up to a space,
  *     "&" or a quote, to the closing quote when it is quoted, and to the end of
  *     the line for headers such as Cookie, whose values have spaces.

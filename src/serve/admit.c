@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/slice.h"
+#include "serve/link.h"
 #include "serve/worker_impl.h"
 #include "stream/record.h"
 
@@ -180,11 +181,38 @@ static enum weir_status look_at_rights(const struct exchange *ex, const struct r
     return WEIR_FORBIDDEN;
 }
 
+static const struct access by_link = {.name = "link", .is_link = true, .scopes = SCOPE_READ};
+
+/*
+ * A link opens its stream to readers, and nothing else. Of what is wrong with it no more is told
+ * than that it has expired, and that only of one that was good.
+ */
+static enum weir_status look_at_link(struct exchange *ex, const struct route_match *match,
+                                     struct weir_slice token, struct refusal *why)
+{
+    struct stream_name name;
+    bool is_expired = false;
+    bool is_read = ex->route->method == HTTP_GET || ex->route->method == HTTP_HEAD;
+    if (!is_read || (ex->route->flags & ROUTE_STREAM) == 0) {
+        why->text = "a link is for reading its stream and for nothing else";
+        return WEIR_FORBIDDEN;
+    }
+    enum weir_status st = WEIR_BAD_TOKEN;
+    if (get_stream(ex, match, &name))
+        st = links_check(ex->worker->server->links, name.text, token, &is_expired);
+    why->text = is_expired ? "the link has expired" : "the link is not good for this stream";
+    if (st == WEIR_OK) ex->access = &by_link;
+    return st;
+}
+
 static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
                                     const struct route_match *match, struct refusal *why)
 {
     struct weir_slice key;
     struct key_found found;
+    /* A field comes from whoever asks now; an address may have come from anywhere. */
+    if (!http_find(head, "authorization", &key) && query_find(head->query, link_parameter, &key))
+        return look_at_link(ex, match, key, why);
     if (!find_key(ex, head, &key)) return WEIR_NO_AUTH;
     enum weir_status st = keys_find(ex->worker->server->keys, key, &found);
     why->retry_after_ms = found.retry_after_ms;

@@ -44,6 +44,8 @@ void ds_delete(struct exchange *ex);
 void keys_post(struct exchange *ex);
 void keys_list(struct exchange *ex);
 void keys_delete(struct exchange *ex);
+void links_post(struct exchange *ex);
+void links_delete(struct exchange *ex);
 void store_post_backup(struct exchange *ex);
 void store_post_check(struct exchange *ex);
 void health_live(struct exchange *ex);

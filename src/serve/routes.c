@@ -26,6 +26,9 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},
 
+    {HTTP_POST, "/v1/links", links_post, SCOPE_ADMIN, 0, "links.create"},
+    {HTTP_DELETE, "/v1/links", links_delete, SCOPE_ADMIN, 0, "links.rotate"},
+
     {HTTP_POST, "/v1/store/backup", store_post_backup, SCOPE_ADMIN, 0, "store.backup"},
     {HTTP_POST, "/v1/store/check", store_post_check, SCOPE_ADMIN, 0, "store.check"},
 

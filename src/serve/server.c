@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/reserve.h"
 #include "io/process.h"
+#include "serve/link.h"
 #include "serve/worker_impl.h"
 
 enum {
@@ -76,6 +77,11 @@ struct store *server_store(struct server *s)
 struct keys *server_keys(struct server *s)
 {
     return checked(s)->keys;
+}
+
+struct links *server_links(struct server *s)
+{
+    return checked(s)->links;
 }
 
 const struct server_options *server_options(const struct server *s)
@@ -273,6 +279,7 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "%s", why.text[0] ? why.text : weir_status_text(st));
     hub_start(s->hub, s->store);
     st = keys_open(&s->keys, s->store, s->options.clock);
+    if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
     st = sweep_start(&s->sweep, s->store, s->options.clock);
     return st == WEIR_OK ? st : fail(e, st, "cannot start the sweep's thread");
@@ -488,6 +495,7 @@ static bool is_left_running(const struct server *s)
 static void close_all(struct server *s)
 {
     sweep_stop(s->sweep);
+    links_close(s->links);
     if (s->keys) keys_close(s->keys);
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);
     store_close(s->store);

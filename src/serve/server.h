@@ -108,6 +108,7 @@ const char *server_address(const struct server *s, unsigned i);
 
 struct store *server_store(struct server *s);
 struct keys *server_keys(struct server *s);
+struct links *server_links(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);
 /* Milliseconds since it was made. */

@@ -30,6 +30,7 @@ struct server {
     struct hub *hub;
     struct sweep *sweep;
     struct keys *keys;
+    struct links *links;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */
     struct peers peers;

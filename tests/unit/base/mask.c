@@ -51,6 +51,18 @@ TEST(sk_keys_are_masked_at_the_start_of_a_word)
     EXPECT(rows);
 }
 
+TEST(links_are_masked_in_addresses_only)
+{
+    static const struct row rows[] = {
+        {SLICE("GET /v1/streams/a?link=1.5.aB-_c HTTP"), "GET /v1/streams/a?link=[secret] HTTP"},
+        {SLICE("/v1/stream/a?live=sse&link=1.5.aB&x=1"), "/v1/stream/a?live=sse&link=[secret]&x=1"},
+        {SLICE("\"/a?LINK=1.5.x\""), "\"/a?LINK=[secret]\""},
+        {SLICE("the link=up and link: down"), "the link=up and link: down"},
+        {SLICE("/a?links=5&blink=2&link"), "/a?links=5&blink=2&link"},
+    };
+    EXPECT(rows);
+}
+
 TEST(user_part_of_a_url_is_masked)
 {
     static const struct row rows[] = {

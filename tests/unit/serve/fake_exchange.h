@@ -43,6 +43,7 @@ struct exchange {
 /* What all requests share. */
 static struct store *store;
 static struct keys *keys;
+static struct links *links;
 static bool is_stopping;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t changed = PTHREAD_COND_INITIALIZER;
@@ -119,6 +120,12 @@ struct keys *server_keys(struct server *s)
 {
     (void)s;
     return keys;
+}
+
+struct links *server_links(struct server *s)
+{
+    (void)s;
+    return links;
 }
 
 bool server_is_stopping(const struct server *s)
