@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "base/slice.h"
+#include "serve/ds.h"
 #include "serve/link.h"
 #include "serve/worker_impl.h"
 #include "stream/record.h"
@@ -169,14 +170,24 @@ static const struct access *keep_access(struct exchange *ex, const struct access
     return who;
 }
 
+/* A fork has all that its source has, so who makes one reads that. */
+static bool covers_source(struct exchange *ex, const struct http_head *head)
+{
+    struct weir_slice from;
+    return !http_find(head, "stream-forked-from", &from) ||
+           access_covers(ex->access, ds_name_of_path(ex, from));
+}
+
 /* What the key allows, now that it is known whose it is. */
-static enum weir_status look_at_rights(const struct exchange *ex, const struct route_match *match,
-                                       struct refusal *why)
+static enum weir_status look_at_rights(struct exchange *ex, const struct http_head *head,
+                                       const struct route_match *match, struct refusal *why)
 {
     struct stream_name name;
     if ((ex->access->scopes & ex->route->scope) == 0) return WEIR_FORBIDDEN;
     if (!ex->access->prefix) return WEIR_OK;
-    if (get_stream(ex, match, &name) && access_covers(ex->access, name.text)) return WEIR_OK;
+    if (get_stream(ex, match, &name) && access_covers(ex->access, name.text) &&
+        covers_source(ex, head))
+        return WEIR_OK;
     why->text = "the key is for some streams only, and not for this";
     return WEIR_FORBIDDEN;
 }
@@ -221,7 +232,7 @@ static enum weir_status look_at_key(struct exchange *ex, const struct http_head 
     const struct access *who = keep_access(ex, &found.access);
     if (!who) return WEIR_NOMEM;
     ex->access = who;
-    return look_at_rights(ex, match, why);
+    return look_at_rights(ex, head, match, why);
 }
 
 /* "127." and nothing but digits and dots. */

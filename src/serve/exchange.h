@@ -34,8 +34,9 @@ enum {
     /*
      * The first parameter is the name of a stream, and the only one that the request is about:
      * keys with a prefix are let in when it begins with that, and to GET and HEAD a link to it
-     * ("?link=") will do. Rows without it refuse keys with a prefix, and links. A handler that
-     * lets a request touch another stream too (a fork's source) asks access_covers() itself.
+     * ("?link=") will do. Rows without it refuse keys with a prefix, and links. The source of a
+     * fork is looked at, too; a handler that lets a request touch any other stream asks
+     * access_covers() itself.
      */
     ROUTE_STREAM = 2,
 };

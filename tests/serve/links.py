@@ -70,6 +70,42 @@ def key_with_a_prefix_touches_streams_that_begin_with_it_and_nothing_else():
 
 
 @case
+def key_with_a_prefix_follows_it_in_the_protocol_too():
+    with Server(is_open=False) as server:
+        key = make_key(server, "--prefix", "chat/")
+        everything = make_key(server)
+        binary = [("Content-Type", "text/plain")]
+        for name in ("chat/a", "secret/a", "chat", "chats"):
+            equal(server.ask("PUT", f"/v1/stream/{name}", [*binary, *bearer(everything)], b"x").status, 201, name)
+        for method, body, query, good in (("POST", b"1", "", 204), ("GET", None, "?offset=-1", 200),
+                                          ("HEAD", None, "", 200), ("PUT", b"", "", 200), ("DELETE", None, "", 204)):
+            for name in ("secret/a", "chat", "chats", "Chat/a", "chat%2", "%63hats", ".", "__ds/a"):
+                answer = server.ask(method, f"/v1/stream/{name}{query}", [*binary, *bearer(key)], body)
+                equal(answer.status, 403, f"{method} {name}")
+            for name in ("chat/a", "%63hat%2Fa"):
+                answer = server.ask(method, f"/v1/stream/{name}{query}", [*binary, *bearer(key)], body)
+                equal(answer.status, good if name == "chat/a" or method != "DELETE" else 404, f"{method} {name}")
+
+
+@case
+def fork_of_a_stream_that_is_not_the_keys_is_refused():
+    """Whoever may write somewhere could else copy there what it may not read."""
+    with Server(is_open=False) as server:
+        key = make_key(server, "--prefix", "chat/")
+        everything = make_key(server)
+        text = [("Content-Type", "text/plain")]
+        for name in ("chat/a", "secret"):
+            equal(server.ask("PUT", f"/v1/stream/{name}", [*text, *bearer(everything)], b"x").status, 201)
+        for source in ("/v1/stream/secret", "/v1/stream/%73ecret", server.url("/v1/stream/secret"), "secret",
+                       "/v1/stream/", "/v1/stream/none", "http://chat/v1/stream/secret", "x://chat/"):
+            answer = server.ask("PUT", "/v1/stream/chat/b", [*text, ("Stream-Forked-From", source), *bearer(key)], b"")
+            refused(answer, 403, "forbidden")
+        fork = [*text, ("Stream-Forked-From", "/v1/stream/chat/a"), *bearer(key)]
+        equal(server.ask("PUT", "/v1/stream/chat/b", fork, b"").status, 201)
+        equal(server.ask("GET", "/v1/stream/chat/b?offset=-1", bearer(key)).body, b"x")
+
+
+@case
 def prefix_is_kept_over_a_restart_and_shown_by_the_list():
     with Server(is_open=False) as server:
         key = make_key(server, "--prefix", "chat/", "--scopes", "read")
