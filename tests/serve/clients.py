@@ -9,7 +9,6 @@ The npm package is installed once into build/test-clients. A program that cannot
 skipped, and says so.
 """
 import contextlib
-import filecmp
 import functools
 import http.server
 import json
@@ -23,11 +22,10 @@ import tempfile
 import threading
 import time
 
+import packages
 from support import (JSON_FIELDS, ROOT, WAIT_S, Failure, Server, Skip, case, equal, expect,
                      ids_of, main, make_certificate, to_json, values_of, weir)
 
-NPM = ROOT / "tests" / "serve" / "npm"
-CACHE = ROOT / "build" / "test-clients"
 # A browser waits for three seconds before it comes again, and may do so more than once.
 RECONNECT_S = WAIT_S + 15
 
@@ -152,36 +150,19 @@ def curl_over_tls():
 # ---- the npm package ----
 
 @functools.cache
-def why_not_installed():
-    """Installs the package; returns why that went wrong, or nothing."""
+def folder_or_why():
+    """Where the package is installed, or why it is not."""
     try:
-        install_package()
+        return packages.install(ROOT / "tests" / "serve" / "npm", "test-clients"), ""
     except Skip as why:
-        return str(why)
-    return ""
-
-
-def install_package():
-    """npm ci, once: nothing is fetched while the lock file says the same."""
-    for program in ("node", "npm"):
-        need(program)
-    CACHE.mkdir(parents=True, exist_ok=True)
-    done = CACHE / "installed-lock.json"
-    shutil.copyfile(NPM / "watch.mjs", CACHE / "watch.mjs")
-    if done.exists() and filecmp.cmp(NPM / "package-lock.json", done, shallow=False):
-        return
-    for name in ("package.json", "package-lock.json", ".npmrc"):
-        shutil.copyfile(NPM / name, CACHE / name)
-    result = run("npm", "ci", "--prefer-offline", "--fetch-retries=1", cwd=CACHE)
-    if result.returncode != 0:
-        raise Skip(f"npm could not install eventsource: {' '.join(result.stderr.decode().split())[:300]}")
-    shutil.copyfile(NPM / "package-lock.json", done)
+        return None, str(why)
 
 
 def node_watch(*arguments):
-    if why_not_installed():
-        raise Skip(why_not_installed())
-    return Lines("node", "watch.mjs", *arguments, cwd=CACHE)
+    folder, why = folder_or_why()
+    if folder is None:
+        raise Skip(why)
+    return Lines("node", "watch.mjs", *arguments, cwd=folder)
 
 
 def is_id(number):

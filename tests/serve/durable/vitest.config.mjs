@@ -1,0 +1,7 @@
+// SPDX-License-Identifier: Apache-2.0
+export default {
+  test: {
+    include: ["suite.test.mjs"],
+    testTimeout: 20000 * Number(process.env.WEIR_PATIENCE ?? "1"),
+  },
+};
