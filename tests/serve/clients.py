@@ -267,10 +267,10 @@ class Pages:
         self.port = self.server.server_address[1]
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def show(self, server):
+    def show(self, server, query=""):
         """Makes the page watch stream a and append to b."""
-        page = PAGE.replace("POST_TARGET", json.dumps(server.url("/v1/streams/b")))
-        self.page = page.replace("TARGET", json.dumps(server.url("/v1/streams/a")))
+        page = PAGE.replace("POST_TARGET", json.dumps(server.url(f"/v1/streams/b{query}")))
+        self.page = page.replace("TARGET", json.dumps(server.url(f"/v1/streams/a{query}")))
         return f"http://127.0.0.1:{self.port}/"
 
     def show_simple(self, server):
@@ -352,6 +352,24 @@ def browser_of_another_origin_cannot_append_without_asking():
         with browser(pages.show_simple(server)):
             pages.wait(lambda report: report.get("sent") == 6, "the page has sent all", WAIT_S * 2)
         equal(server.replay("a"), [], "what a page could append")
+
+
+@case
+def browser_reads_by_a_link_and_comes_again_with_it():
+    need("chromium")
+    with Pages() as pages, \
+            Server("--cors-origin", f"http://127.0.0.1:{pages.port}", is_open=False) as server:
+        server.key = weir("key", "create", "--data", server.data).stdout.decode().strip()
+        path = weir("link", "create", "a", "--data", server.data).stdout.decode().strip()
+        server.append("a", "one")
+        with browser(pages.show(server, path[path.index("?"):])):
+            pages.wait(is_id(1), "the page has what is there", WAIT_S * 2)
+            pages.wait(lambda report: report == {}, "an append was answered, but with no id")
+            server.restart(signal.SIGKILL)
+            server.append("a", "two")
+            pages.wait(is_id(2), "it came again", RECONNECT_S)
+            equal(pages.ids(), [1, 2], "ids that the page saw")
+        equal(server.replay("b"), [], "nothing was appended")
 
 
 # ---- load generators ----
