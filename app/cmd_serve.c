@@ -36,6 +36,11 @@ static const char help[] =
     "  --cors-origin LIST  web origins that may call from a browser, by commas, or *\n"
     "  --access-log FILE  a line for each request; - is standard error; SIGHUP reopens it\n"
     "  --log FORMAT       the server's own messages on standard error: text, json or off\n"
+    "  --webhook-allow HOST  (or an address, or a prefix such as 10.0.0.0/8) a webhook may go\n"
+    "                     there, although it is not public, and without https. May be given\n"
+    "                     several times\n"
+    "  --public-url URL   how others reach the server, for the URLs in webhooks; without: by\n"
+    "                     the first address that it listens on\n"
     "  --user USER        become this user once the addresses are taken; root has to\n"
     "  --no-confine       keep the system calls that a server does not need\n"
     "  --loops N          threads that serve; without: one for each processor\n"
@@ -86,6 +91,7 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
 {
     struct server_limits *l = &o->limits;
     struct option_texts listen = {o->listen, &o->n_listen, SERVER_MAX_LISTEN};
+    struct option_texts allow = {o->webhook_allow, &o->n_webhook_allow, TARGET_MAX_RULES};
     const struct option_row rows[] = {
         {"data", OPTION_TEXT, &w->data, 0, 0},
         {"listen", OPTION_TEXTS, &listen, 0, 0},
@@ -96,6 +102,8 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"cors-origin", OPTION_TEXT, &o->cors_origin, 0, 0},
         {"access-log", OPTION_TEXT, &o->access_log, 0, 0},
         {"log", OPTION_TEXT, &w->log, 0, 0},
+        {"webhook-allow", OPTION_TEXTS, &allow, 0, 0},
+        {"public-url", OPTION_TEXT, &o->public_url, 0, 0},
         {"user", OPTION_TEXT, &o->user, 0, 0},
         {"no-confine", OPTION_UNSET, &o->is_confined, 0, 0},
         {"loops", OPTION_COUNT, &o->n_loops, 1, MAX_LOOPS},

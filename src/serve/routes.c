@@ -8,12 +8,27 @@
  */
 #include "serve/resource.h"
 
+#define SUBSCRIPTION "/v1/stream/__ds/subscriptions/:id"
+
 const struct route routes[] = {
     {HTTP_POST, "/v1/streams/:name", streams_append, SCOPE_WRITE, ROUTE_STREAM, "streams.append"},
     {HTTP_GET, "/v1/streams/:name", streams_watch, SCOPE_READ, ROUTE_STREAM | ROUTE_KEY_IN_QUERY,
      "streams.watch"},
     {HTTP_HEAD, "/v1/streams/:name", streams_state, SCOPE_READ, ROUTE_STREAM, "streams.state"},
     {HTTP_DELETE, "/v1/streams/:name", ds_delete, SCOPE_WRITE, ROUTE_STREAM, "streams.drop"},
+
+    /* A wake's token is what opens the last three, and not a key. */
+    {HTTP_GET, "/v1/stream/__ds/jwks.json", subscriptions_jwks, SCOPE_NONE, 0, "hooks.jwks"},
+    {HTTP_PUT, SUBSCRIPTION, subscriptions_put, SCOPE_WRITE, 0, "hooks.create"},
+    {HTTP_GET, SUBSCRIPTION, subscriptions_get, SCOPE_READ, 0, "hooks.get"},
+    {HTTP_DELETE, SUBSCRIPTION, subscriptions_delete, SCOPE_WRITE, 0, "hooks.delete"},
+    {HTTP_POST, SUBSCRIPTION "/streams", subscriptions_add, SCOPE_WRITE, 0, "hooks.add"},
+    {HTTP_DELETE, SUBSCRIPTION "/streams/*path", subscriptions_remove, SCOPE_WRITE, 0,
+     "hooks.remove"},
+    {HTTP_POST, SUBSCRIPTION "/claim", subscriptions_claim, SCOPE_WRITE, 0, "hooks.claim"},
+    {HTTP_POST, SUBSCRIPTION "/callback", subscriptions_callback, SCOPE_NONE, 0, "hooks.callback"},
+    {HTTP_POST, SUBSCRIPTION "/ack", subscriptions_ack, SCOPE_NONE, 0, "hooks.ack"},
+    {HTTP_POST, SUBSCRIPTION "/release", subscriptions_release, SCOPE_NONE, 0, "hooks.release"},
 
     {HTTP_PUT, "/v1/stream/*name", ds_put, SCOPE_WRITE, ROUTE_STREAM, "stream.create"},
     {HTTP_POST, "/v1/stream/*name", ds_post, SCOPE_WRITE, ROUTE_STREAM, "stream.append"},

@@ -29,6 +29,7 @@ enum {
     MAX_PER_ADDRESS = 1024,
     MAX_IN_FLIGHT = 32768,
     PATH_BYTES = 1024,
+    PUBLIC_URL_BYTES = 1024,
 };
 
 static void on_stop(struct post *p);
@@ -82,6 +83,11 @@ struct keys *server_keys(struct server *s)
 struct links *server_links(struct server *s)
 {
     return checked(s)->links;
+}
+
+struct hooks *server_hooks(struct server *s)
+{
+    return checked(s)->hooks;
 }
 
 const struct server_options *server_options(const struct server *s)
@@ -235,6 +241,22 @@ static enum weir_status bind_all(struct server *s, struct server_error *e)
     return st;
 }
 
+static enum weir_status read_webhook_options(struct server *s, struct server_error *e)
+{
+    const struct server_options *o = &s->options;
+    size_t len = o->public_url ? strlen(o->public_url) : 0;
+    for (unsigned i = 0; i < o->n_webhook_allow; i++)
+        if (!target_rules_add(&s->targets, o->webhook_allow[i]))
+            return fail(e, WEIR_INVALID, "%s: neither a host nor an address or prefix of some",
+                        o->webhook_allow[i]);
+    bool is_good = !o->public_url || strncmp(o->public_url, "http://", 7) == 0 ||
+                   strncmp(o->public_url, "https://", 8) == 0;
+    if (is_good && (len == 0 || (len < PUBLIC_URL_BYTES && o->public_url[len - 1] != '/')))
+        return WEIR_OK;
+    return fail(e, WEIR_INVALID, "%s: not a URL such as https://streams.example.com",
+                o->public_url);
+}
+
 static enum weir_status load_tls(struct server *s, struct server_error *e)
 {
     const struct server_options *o = &s->options;
@@ -268,12 +290,35 @@ static enum weir_status open_log(struct server *s, struct server_error *e)
     return WEIR_OK;
 }
 
+/* The hooks hear of events before anybody can see one, and so know what is acknowledged. */
+static void on_news(void *user, const struct store_news *news, size_t n)
+{
+    struct server *s = user;
+    if (s->hooks) hooks_news(s->hooks, news, n);
+    hub_news(s->hub, news, n);
+}
+
+static enum weir_status open_hooks(struct server *s, struct server_error *e)
+{
+    const struct server_options *o = &s->options;
+    const struct hooks_options options = {
+        .folder = o->folder,
+        .public_url = o->public_url ? o->public_url : s->addresses[0],
+        .rules = &s->targets,
+        .clock = o->clock,
+        .trace = o->trace,
+    };
+    enum weir_status st = hooks_open(&s->hooks, s->store, &options);
+    if (st == WEIR_OK) return st;
+    return fail(e, st, "cannot open the subscriptions: %s", weir_status_text(st));
+}
+
 static enum weir_status open_store(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
     struct store_error why = {""};
-    o.on_news = hub_news;
-    o.user = s->hub;
+    o.on_news = on_news;
+    o.user = s;
     if (!o.clock) o.clock = s->options.clock;
     enum weir_status st = store_open(&s->store, s->options.folder, &o, &why);
     if (st != WEIR_OK) return fail(e, st, "%s", why.text[0] ? why.text : weir_status_text(st));
@@ -282,7 +327,8 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
     st = sweep_start(&s->sweep, s->store, s->options.clock);
-    return st == WEIR_OK ? st : fail(e, st, "cannot start the sweep's thread");
+    if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
+    return open_hooks(s, e);
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -332,7 +378,8 @@ static enum weir_status set_up(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "cannot reserve memory");
     st = process_watch_signals(&s->signal_fd);
     if (st != WEIR_OK) return fail(e, st, "cannot watch signals: %s", strerror(errno));
-    st = load_tls(s, e);
+    st = read_webhook_options(s, e);
+    if (st == WEIR_OK) st = load_tls(s, e);
     if (st == WEIR_OK) st = make_workers(s, e);
     if (st == WEIR_OK) st = bind_all(s, e);
     if (st == WEIR_OK) st = drop_rights(s, e);
@@ -495,10 +542,12 @@ static bool is_left_running(const struct server *s)
 static void close_all(struct server *s)
 {
     sweep_stop(s->sweep);
+    hooks_stop(s->hooks);
     links_close(s->links);
     if (s->keys) keys_close(s->keys);
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);
     store_close(s->store);
+    hooks_free(s->hooks);
     for (unsigned i = 0; i < s->n_workers; i++) worker_free(s->workers[i]);
     loop_free(s->loop);
     if (s->signal_fd >= 0) close(s->signal_fd);

@@ -27,6 +27,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 #include "fan/fan.h"
+#include "hook/hooks.h"
 #include "serve/access.h"
 #include "serve/counters.h"
 #include "store/store.h"
@@ -68,8 +69,11 @@ struct server_options {
     bool is_open;         /* no keys; loopback addresses only */
     const char *tls_cert; /* PEM files; NULL: in the clear */
     const char *tls_key;
-    const char *cors_origin;    /* "*", or origins separated by commas; NULL: none */
-    const char *access_log;     /* a file, "-": stderr, NULL or "off": none */
+    const char *cors_origin; /* "*", or origins separated by commas; NULL: none */
+    const char *access_log;  /* a file, "-": stderr, NULL or "off": none */
+    const char *webhook_allow[TARGET_MAX_RULES]; /* hosts and prefixes; see io/target.h */
+    unsigned n_webhook_allow;
+    const char *public_url;     /* how others reach it; NULL: by the first address */
     const char *user;           /* whom to become after binding; NULL: nobody else */
     bool is_confined;           /* give up what a server does not need (seccomp, landlock) */
     bool has_control;           /* FOLDER/control.sock, for this user's own commands */
@@ -109,6 +113,7 @@ const char *server_address(const struct server *s, unsigned i);
 struct store *server_store(struct server *s);
 struct keys *server_keys(struct server *s);
 struct links *server_links(struct server *s);
+struct hooks *server_hooks(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);
 /* Milliseconds since it was made. */

@@ -30,6 +30,8 @@ struct server {
     struct hub *hub;
     struct sweep *sweep;
     struct keys *keys;
+    struct target_rules targets; /* where webhooks may go */
+    struct hooks *hooks;
     struct links *links;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */

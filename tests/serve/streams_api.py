@@ -21,7 +21,7 @@ from support import PATIENCE, ROOT, WAIT_S, Server, Skip, program
 N_TESTS = 338
 LONG_POLL_MS = 2000
 SUITE_S = WAIT_S * 20
-OPTIONS = ("--poll-timeout", f"{LONG_POLL_MS // 1000}s")  # of the server
+OPTIONS = ("--poll-timeout", f"{LONG_POLL_MS // 1000}s", "--webhook-allow", "127.0.0.1")  # of the server
 
 
 def run_suite(folder, server, report, only):
