@@ -13,11 +13,12 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "codec/json_check.h"
-#include "io/loop.h"
-#include "serve/ds.h"
+#include "serve/ds_make.h"
 #include "stream/frame.h"
 
-enum { MAX_MESSAGES = 10000 }; /* elements of a JSON array in one request */
+enum {
+    MAX_MESSAGES = 10000, /* elements of a JSON array in one request */
+};
 
 /* ---- bodies ---- */
 
@@ -71,7 +72,7 @@ static WEIR_MUST_CHECK enum weir_status fill(struct commit *c, struct weir_slice
     return st;
 }
 
-static void refuse_body(struct exchange *ex, enum weir_status st)
+void ds_refuse_body(struct exchange *ex, enum weir_status st)
 {
     if (st == WEIR_BAD_REQUEST) exchange_error(ex, st, "The body is not JSON");
     else if (st == WEIR_TOO_LARGE)
@@ -236,7 +237,7 @@ static bool take_body(struct exchange *ex, const struct stream_append *a, struct
                                exchange_body(ex), &n_messages);
     if (st == WEIR_OK && n_messages > 0) return true;
     if (st == WEIR_OK) exchange_error(ex, WEIR_BAD_REQUEST, "An empty array appends nothing");
-    else refuse_body(ex, st);
+    else ds_refuse_body(ex, st);
     return false;
 }
 
@@ -265,28 +266,6 @@ void ds_post(struct exchange *ex)
 
 /* ---- PUT ---- */
 
-/* A stream that is to be made. */
-struct making {
-    struct stream_create create;
-    struct commit *commit;
-    bool has_retried;
-    struct weir_slice location;
-    struct stream_delete expired;
-    /* Forks. */
-    struct exchange *ex;
-    struct store *store;
-    struct loop *loop;
-    struct post post;
-    struct offset fork_offset;
-    struct weir_slice body;
-    enum stream_outcome trouble;
-    enum weir_status status;
-    char type[STREAM_TYPE_BYTES]; /* as inherited */
-    char expires[64];
-};
-
-static void give_create(struct exchange *ex, struct making *m);
-
 static void answer_created(struct exchange *ex, const struct stream_create *create, int status,
                            uint64_t last)
 {
@@ -302,7 +281,7 @@ static void expired_was_deleted(struct exchange *ex, const struct commit_result 
 {
     struct making *m = exchange_data(ex);
     (void)result; /* whatever happened: it is tried once more, and that tells */
-    give_create(ex, m);
+    ds_give_create(ex, m);
 }
 
 /* One that has had its time is in the way: it goes first. */
@@ -320,7 +299,7 @@ static void delete_expired(struct exchange *ex, struct making *m)
     exchange_commit(ex, c, expired_was_deleted);
 }
 
-static void answer_create(struct exchange *ex, const struct commit_result *result)
+void ds_answer_create(struct exchange *ex, const struct commit_result *result)
 {
     struct making *m = exchange_data(ex);
     struct stream_create *create = &m->create;
@@ -334,7 +313,7 @@ static void answer_create(struct exchange *ex, const struct commit_result *resul
     switch (create->outcome) {
     case STREAM_DONE:
         exchange_field(ex, "Location", m->location);
-        answer_created(ex, create, 201, result->last);
+        answer_created(ex, create, 201, result->last > 0 ? result->last : create->last);
         break;
     case STREAM_EXISTED: answer_created(ex, create, 200, create->last); break;
     case STREAM_GONE:
@@ -345,10 +324,10 @@ static void answer_create(struct exchange *ex, const struct commit_result *resul
     }
 }
 
-static void give_create(struct exchange *ex, struct making *m)
+void ds_give_create(struct exchange *ex, struct making *m)
 {
     exchange_set_data(ex, m);
-    exchange_commit_kept(ex, m->commit, answer_create);
+    exchange_commit_kept(ex, m->commit, ds_answer_create);
 }
 
 static bool take_ttl(struct exchange *ex, struct stream_record *r)
@@ -449,10 +428,7 @@ static bool take_wanted_type(struct exchange *ex, struct stream_record *wanted)
     return true;
 }
 
-static void start_fork(struct exchange *ex, struct making *m);
-
-/* The events that it is to begin with, or go on with behind what it inherits. */
-static WEIR_MUST_CHECK enum weir_status fill_created(struct making *m)
+enum weir_status ds_fill_created(struct making *m)
 {
     struct stream_log_text log;
     size_t n_messages;
@@ -483,190 +459,17 @@ void ds_put(struct exchange *ex)
     if (!m->commit) return;
     m->body = exchange_body(ex);
     if (create->wanted.source.len > 0) {
-        start_fork(ex, m);
+        ds_start_fork(ex, m);
         return;
     }
-    enum weir_status st = fill_created(m);
+    enum weir_status st = ds_fill_created(m);
     if (st == WEIR_OK) {
         stream_create_commit(m->commit, create);
-        give_create(ex, m);
+        ds_give_create(ex, m);
         return;
     }
     commit_free(m->commit);
-    refuse_body(ex, st);
-}
-
-/* ---- forks ---- */
-
-/*
- * By a thread of the store's: what the fork inherits becomes the first events of its commit, and
- * what the request brings the next.
- */
-
-/* Where the copying is. */
-struct copying {
-    struct making *m;
-    enum stream_format format;
-    struct weir_slice to;
-    uint64_t upto; /* whole events that are inherited */
-    uint64_t n_copied;
-    uint64_t sub; /* of the next event, or events */
-    bool is_done;
-};
-
-static void append_part(struct copying *c, struct weir_slice message)
-{
-    struct weir_buf frame;
-    weir_buf_init(&frame, STORE_FRAME_BYTES);
-    frame_write(&frame, c->format, message);
-    commit_append(c->m->commit, c->to, weir_buf_slice(&frame));
-    weir_buf_fini(&frame);
-}
-
-/* The first `sub` bytes of a message. False when it has not so many. */
-static bool copy_bytes(struct copying *c, const struct frame *frame)
-{
-    struct weir_buf message;
-    weir_buf_init(&message, STORE_FRAME_BYTES);
-    frame_read(&message, c->format, frame);
-    bool is_good = message.len >= c->sub;
-    if (is_good) append_part(c, slice_of(message.ptr, c->sub));
-    weir_buf_fini(&message);
-    c->sub = 0;
-    return is_good;
-}
-
-static bool copy_frame(struct copying *c, const struct frame *frame)
-{
-    bool is_whole = frame->id <= c->upto || c->format == STREAM_JSON;
-    if (!is_whole) return copy_bytes(c, frame);
-    if (frame->id > c->upto) c->sub--; /* each message of JSON has an id of its own */
-    /* The lines, and the empty one that ends them. */
-    commit_append(c->m->commit, c->to, slice_of(frame->lines.ptr, frame->lines.len + 1));
-    return true;
-}
-
-static void copy_chunk(struct copying *c, const struct chunk *chunk)
-{
-    struct weir_slice events = slice_of(chunk->bytes, chunk->len);
-    struct frame frame;
-    while (!c->is_done && frame_next(&events, &frame)) {
-        if (frame.id > c->upto && c->sub == 0) break;
-        if (!copy_frame(c, &frame)) {
-            c->m->status = WEIR_BAD_FIELD;
-            c->is_done = true;
-        }
-        c->n_copied = frame.id;
-    }
-    if (c->n_copied >= c->upto && c->sub == 0) c->is_done = true;
-}
-
-static void copy_events(struct copying *c, struct weir_slice source)
-{
-    enum { COPY_BYTES = 256 << 10 };
-    struct stream_log_text text;
-    struct weir_slice log = stream_log_name(&text, source);
-    c->is_done = c->upto == 0 && c->sub == 0;
-    while (!c->is_done) {
-        struct log_read read;
-        store_read(c->m->store, log, c->n_copied + 1, COPY_BYTES, &read);
-        if (read.status != WEIR_OK) c->m->status = read.status;
-        else if (read.n_chunks == 0) c->m->status = WEIR_BAD_FIELD;
-        for (unsigned i = 0; i < read.n_chunks; i++) {
-            copy_chunk(c, read.chunks[i]);
-            chunk_unref(read.chunks[i]);
-        }
-        if (c->m->status != WEIR_OK) return;
-    }
-}
-
-/* What is not said is as the source has it. */
-static void inherit(struct making *m, const struct stream_record *source)
-{
-    struct stream_record *wanted = &m->create.wanted;
-    size_t len = source->type.len < sizeof m->type ? source->type.len : 0;
-    size_t n_expires = source->expires.len < sizeof m->expires ? source->expires.len : 0;
-    if (wanted->type.len == 0) {
-        memcpy(m->type, source->type.ptr, len);
-        wanted->type = slice_of(m->type, len);
-    }
-    if (wanted->ttl_s >= 0 || wanted->expires.len > 0) return;
-    wanted->ttl_s = source->ttl_s;
-    memcpy(m->expires, source->expires.ptr, n_expires);
-    wanted->expires = slice_of(m->expires, n_expires);
-    wanted->expires_ms = source->expires_ms;
-}
-
-static void copy_source(struct making *m, const struct stream_found *found)
-{
-    struct stream_log_text text;
-    struct stream_create *create = &m->create;
-    struct copying c = {.m = m, .sub = create->wanted.fork_sub};
-    inherit(m, &found->record);
-    struct weir_slice essence = media_essence(found->record.type);
-    if (!media_is_same(media_essence(create->wanted.type), essence)) {
-        m->trouble = STREAM_OTHER_TYPE;
-        return;
-    }
-    create->source_log = found->log.log_id;
-    create->wanted.fork_at = create->has_fork_at ? m->fork_offset.id : found->log.last;
-    if (create->wanted.fork_at > found->log.last) {
-        m->status = WEIR_BAD_FIELD;
-        return;
-    }
-    c.format = media_format(essence);
-    c.upto = create->wanted.fork_at;
-    c.to = stream_log_name(&text, create->name);
-    copy_events(&c, create->wanted.source);
-    if (m->status == WEIR_OK) m->status = fill_created(m);
-}
-
-static void read_source(void *making)
-{
-    struct making *m = making;
-    struct stream_found found;
-    stream_find(m->store, m->create.wanted.source, m->create.now_ms, &found);
-    m->trouble = STREAM_DONE;
-    if (found.status == WEIR_NOT_FOUND) m->trouble = STREAM_NO_SOURCE;
-    else if (found.status != WEIR_OK) m->status = found.status;
-    else if (found.record.is_gone) m->trouble = STREAM_SOURCE_GONE;
-    else copy_source(m, &found);
-    doc_fini(&found.doc);
-    loop_post(m->loop, &m->post);
-}
-
-static void source_was_read(struct post *post)
-{
-    struct making *m = CONTAINER_OF(post, struct making, post);
-    struct exchange *ex = m->ex;
-    if (m->status == WEIR_OK && m->trouble == STREAM_DONE) {
-        stream_create_commit(m->commit, &m->create);
-        give_create(ex, m);
-        return;
-    }
-    commit_free(m->commit);
-    m->commit = NULL;
-    if (m->status == WEIR_BAD_FIELD)
-        exchange_error(ex, m->status, "The fork begins beyond the end of its source");
-    else if (m->status != WEIR_OK) refuse_body(ex, m->status);
-    else answer_refused(ex, m->trouble);
-}
-
-static void start_fork(struct exchange *ex, struct making *m)
-{
-    size_t n_body = m->body.len;
-    m->body = ds_keep(ex, m->body);
-    if (m->body.len < n_body) {
-        commit_free(m->commit);
-        resource_store_error(ex, WEIR_NOMEM);
-        return;
-    }
-    m->store = server_store(exchange_server(ex));
-    m->loop = worker_loop(exchange_worker(ex));
-    m->post.run = source_was_read;
-    if (store_later(m->store, read_source, m) == WEIR_OK) return;
-    commit_free(m->commit);
-    resource_store_error(ex, WEIR_NOMEM);
+    ds_refuse_body(ex, st);
 }
 
 /* ---- DELETE ---- */

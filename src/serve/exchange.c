@@ -253,6 +253,11 @@ int64_t exchange_wall_ms(struct exchange *ex)
     return worker_wall_ms(checked(ex)->worker);
 }
 
+const struct clock *exchange_clock(struct exchange *ex)
+{
+    return checked(ex)->worker->clock;
+}
+
 bool exchange_is_tls(const struct exchange *ex)
 {
     return checked(ex)->conn && ex->conn->sock.tls;

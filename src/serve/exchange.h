@@ -87,7 +87,8 @@ void *exchange_data(const struct exchange *ex);
 
 /* The time of day, of this round. */
 int64_t exchange_wall_ms(struct exchange *ex);
-bool exchange_is_tls(const struct exchange *ex); /* false, too, when the peer has gone */
+const struct clock *exchange_clock(struct exchange *ex); /* for other threads */
+bool exchange_is_tls(const struct exchange *ex);         /* false, too, when the peer has gone */
 
 /* A field for the head of the answer, before it is given. The name is not copied. */
 void exchange_field(struct exchange *ex, const char *name, struct weir_slice value);

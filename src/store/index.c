@@ -231,7 +231,7 @@ static void forget_doc(struct store *s, struct pending_doc *d)
 {
     d->in_overlay = false;
     s->pending_bytes -= pending_doc_bytes(d) + PENDING_OVERHEAD;
-    if (d->refs == 1 && list_is_linked(&d->node)) list_remove(&d->node);
+    if (!d->is_settling && list_is_linked(&d->node)) list_remove(&d->node);
     pending_doc_unref(d);
 }
 

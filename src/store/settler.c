@@ -51,7 +51,9 @@ static void take_dirty(struct store *s, struct settling *t)
         list_push_back(&t->logs, n);
     }
     for (struct list_node *n; (n = list_pop_front(&s->dirty_docs));) {
-        CONTAINER_OF(n, struct pending_doc, node)->refs++;
+        struct pending_doc *d = CONTAINER_OF(n, struct pending_doc, node);
+        d->refs++;
+        d->is_settling = true;
         list_push_back(&t->docs, n);
     }
     t->dropped = s->dropped;
@@ -168,6 +170,7 @@ static void give_log_back(struct store *s, struct log *log, bool is_settled)
 
 static void give_doc_back(struct store *s, struct pending_doc *d, bool is_settled)
 {
+    d->is_settling = false;
     if (d->in_overlay && is_settled) {
         map_take(&s->overlay, pending_doc_key(d));
         s->pending_bytes -= pending_doc_bytes(d) + PENDING_OVERHEAD;

@@ -77,9 +77,10 @@ struct log {
 /* A version of a document that the database does not have; does not change once made. */
 struct pending_doc {
     struct list_node node; /* in the index's or the settler's list; index */
-    unsigned refs;         /* the overlay, the settler; index */
+    unsigned refs;         /* the overlay, the settler, listings; index */
     bool is_removed;
-    bool in_overlay; /* index */
+    bool in_overlay;  /* index */
+    bool is_settling; /* it is in the settler's list, not in the index's; index */
     int64_t version;
     unsigned char n_kind, n_id, n_owner;
     uint32_t n_body;

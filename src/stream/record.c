@@ -70,6 +70,7 @@ void stream_record_write(struct weir_buf *out, const struct stream_record *r)
     if (r->fork_sub > 0) put_number(out, "fork_sub", r->fork_sub);
     if (r->n_forks > 0) put_number(out, "forks", r->n_forks);
     put_flag(out, "gone", r->is_gone);
+    put_flag(out, "copying", r->is_copying);
 }
 
 void producer_write(struct weir_buf *out, const struct producer_record *p)
@@ -134,6 +135,18 @@ static bool take_slice_line(struct stream_record *r, struct weir_slice name,
     return false;
 }
 
+/* False: it is not one of these, or has no number. */
+static bool take_number_line(struct stream_record *r, struct weir_slice name,
+                             struct weir_slice value)
+{
+    if (weir_slice_is(name, "closer_epoch")) return take_number(value, &r->closer_epoch);
+    if (weir_slice_is(name, "closer_seq")) return take_number(value, &r->closer_seq);
+    if (weir_slice_is(name, "fork_at")) return take_number(value, &r->fork_at);
+    if (weir_slice_is(name, "fork_sub")) return take_number(value, &r->fork_sub);
+    if (weir_slice_is(name, "forks")) return take_number(value, &r->n_forks);
+    return false;
+}
+
 static bool take_line(struct stream_record *r, struct weir_slice name, struct weir_slice value)
 {
     uint64_t n = 0;
@@ -145,14 +158,11 @@ static bool take_line(struct stream_record *r, struct weir_slice name, struct we
     if (weir_slice_is(name, "expires_ms")) return take_time(value, &r->expires_ms);
     if (weir_slice_is(name, "created")) return take_time(value, &r->created_ms);
     if (weir_slice_is(name, "touched")) return take_time(value, &r->touched_ms);
-    if (weir_slice_is(name, "closer_epoch")) return take_number(value, &r->closer_epoch);
-    if (weir_slice_is(name, "closer_seq")) return take_number(value, &r->closer_seq);
-    if (weir_slice_is(name, "fork_at")) return take_number(value, &r->fork_at);
-    if (weir_slice_is(name, "fork_sub")) return take_number(value, &r->fork_sub);
-    if (weir_slice_is(name, "forks")) return take_number(value, &r->n_forks);
+    if (take_number_line(r, name, value)) return true;
     if (!take_number(value, &n)) return false;
     if (weir_slice_is(name, "closed")) r->is_closed = n != 0;
     if (weir_slice_is(name, "gone")) r->is_gone = n != 0;
+    if (weir_slice_is(name, "copying")) r->is_copying = n != 0;
     return true;
 }
 
@@ -195,6 +205,7 @@ static int64_t slack_ms(const struct stream_record *r)
 /* Later by what `touched` may be behind: nothing ends before its time. */
 bool record_is_expired(const struct stream_record *r, int64_t now_ms)
 {
+    if (r->is_copying) return now_ms - r->touched_ms >= COPY_PAUSE_MS;
     if (r->expires.len > 0 && now_ms >= r->expires_ms) return true;
     return r->ttl_s >= 0 && now_ms - r->touched_ms >= ttl_ms(r) + slack_ms(r);
 }

@@ -16,6 +16,7 @@ enum {
     STREAM_SEQ_BYTES = 256,  /* longest Stream-Seq */
     PRODUCER_ID_BYTES = 200, /* longest Producer-Id */
     RECORD_BYTES = 2048,     /* of all lines */
+    COPY_PAUSE_MS = 60000,   /* a copy that did not go on for so long was given up */
 };
 
 /* Slices point into the document it was read from, or wherever its maker took them from. */
@@ -36,6 +37,7 @@ struct stream_record {
     uint64_t fork_sub;        /* and so much of the next, as the client said */
     uint64_t n_forks;         /* streams that are forks of this one */
     bool is_gone;             /* deleted, and only remembered because of its forks */
+    bool is_copying;          /* a fork that has not all yet that it inherits: nobody sees it */
 };
 
 /* One that says nothing but its type. */
@@ -45,7 +47,7 @@ void stream_record_write(struct weir_buf *out, const struct stream_record *r);
 /* False when it is none of ours. */
 bool stream_record_read(struct weir_slice body, struct stream_record *out);
 
-/* Whether it has had its time. */
+/* Whether it has had its time, or will never be whole. */
 bool record_is_expired(const struct stream_record *r, int64_t now_ms);
 
 /* Whether using it now is worth a new document. */

@@ -88,6 +88,12 @@ static void put_record(struct commit *c, struct weir_slice name, const struct st
     commit_put(c, key_of(name), version, (struct weir_slice){0}, weir_buf_slice(&body));
 }
 
+/* Whether clients may see it. */
+static bool is_usable(const struct stream_record *r, int64_t now_ms)
+{
+    return !r->is_copying && !record_is_expired(r, now_ms);
+}
+
 /* Nothing happens, for this reason. */
 static enum weir_status refuse(enum stream_outcome *outcome, enum stream_outcome why)
 {
@@ -215,7 +221,7 @@ static enum weir_status decide_append(void *user, struct commit_view *view, stru
     struct stream_log_text log;
     struct seen seen;
     enum weir_status st = look(view, a->name, &seen);
-    if (st == WEIR_NOT_FOUND || (st == WEIR_OK && record_is_expired(&seen.record, a->now_ms)))
+    if (st == WEIR_NOT_FOUND || (st == WEIR_OK && !is_usable(&seen.record, a->now_ms)))
         return refuse(&a->outcome, STREAM_NOT_FOUND);
     if (st != WEIR_OK) return st;
     a->last = seen.log.last;
@@ -252,6 +258,7 @@ enum weir_status stream_decide_json(void *name_slice, struct commit_view *view, 
     if (st != WEIR_OK) return st;
     if (!stream_record_read(doc.body, &r)) return WEIR_CORRUPT;
     if (r.is_gone) return WEIR_GONE;
+    if (r.is_copying) return WEIR_BUSY;
     return media_format(media_essence(r.type)) == STREAM_JSON ? WEIR_OK : WEIR_BAD_TYPE;
 }
 
@@ -271,7 +278,7 @@ static enum weir_status refuse_existing(struct stream_create *create, const stru
     const struct stream_record *r = &seen->record;
     if (r->is_gone) return refuse(&create->outcome, STREAM_GONE);
     if (record_is_expired(r, create->now_ms)) return refuse(&create->outcome, STREAM_EXPIRED);
-    if (!is_as_wanted(create, r)) return refuse(&create->outcome, STREAM_DIFFERS);
+    if (r->is_copying || !is_as_wanted(create, r)) return refuse(&create->outcome, STREAM_DIFFERS);
     create->last = seen->log.last;
     create->is_closed = r->is_closed;
     create->type_len = r->type.len < STREAM_TYPE_BYTES ? r->type.len : STREAM_TYPE_BYTES;
@@ -285,8 +292,7 @@ static WEIR_MUST_CHECK enum weir_status join_source(struct stream_create *create
 {
     struct seen source;
     enum weir_status st = look(view, create->wanted.source, &source);
-    if (st == WEIR_NOT_FOUND ||
-        (st == WEIR_OK && record_is_expired(&source.record, create->now_ms)))
+    if (st == WEIR_NOT_FOUND || (st == WEIR_OK && !is_usable(&source.record, create->now_ms)))
         return refuse(&create->outcome, STREAM_NO_SOURCE);
     if (st != WEIR_OK) return st;
     if (source.record.is_gone) return refuse(&create->outcome, STREAM_SOURCE_GONE);
@@ -312,7 +318,7 @@ static enum weir_status decide_create(void *user, struct commit_view *view, stru
     }
     struct weir_slice name = stream_log_name(&log, create->name);
     commit_make(c, name);
-    if (create->wanted.is_closed) commit_seal(c, name, -1);
+    if (create->wanted.is_closed && !create->wanted.is_copying) commit_seal(c, name, -1);
     create->wanted.created_ms = create->wanted.touched_ms = create->now_ms;
     put_record(c, create->name, &create->wanted, DOC_MUST_BE_NEW);
     create->is_closed = create->wanted.is_closed;
@@ -323,6 +329,55 @@ static enum weir_status decide_create(void *user, struct commit_view *view, stru
 void stream_create_commit(struct commit *c, struct stream_create *create)
 {
     commit_decide(c, false, decide_create, create);
+}
+
+/* It is there as we left it. */
+static WEIR_MUST_CHECK enum weir_status look_at_copy(struct stream_create *create,
+                                                     struct commit_view *view, struct seen *seen)
+{
+    enum weir_status st = look(view, create->name, seen);
+    if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
+    bool is_ours = st == WEIR_OK && seen->record.is_copying &&
+                   slice_eq(seen->record.source, create->wanted.source);
+    return is_ours ? WEIR_OK : refuse(&create->outcome, STREAM_NOT_FOUND);
+}
+
+static enum weir_status decide_copy(void *user, struct commit_view *view, struct commit *c)
+{
+    struct stream_create *create = user;
+    struct seen seen;
+    enum weir_status st = look_at_copy(create, view, &seen);
+    if (st != WEIR_OK) return st;
+    seen.record.touched_ms = create->now_ms;
+    put_record(c, create->name, &seen.record, seen.doc.version);
+    create->outcome = STREAM_DONE;
+    return WEIR_OK;
+}
+
+void stream_copy_commit(struct commit *c, struct stream_create *create)
+{
+    commit_decide(c, false, decide_copy, create);
+}
+
+static enum weir_status decide_copied(void *user, struct commit_view *view, struct commit *c)
+{
+    struct stream_create *create = user;
+    struct stream_log_text log;
+    struct seen seen;
+    enum weir_status st = look_at_copy(create, view, &seen);
+    if (st != WEIR_OK) return st;
+    seen.record.touched_ms = create->now_ms;
+    seen.record.is_copying = false;
+    put_record(c, create->name, &seen.record, seen.doc.version);
+    if (seen.record.is_closed) commit_seal(c, stream_log_name(&log, create->name), -1);
+    create->is_closed = seen.record.is_closed;
+    create->outcome = STREAM_DONE;
+    return WEIR_OK;
+}
+
+void stream_copied_commit(struct commit *c, struct stream_create *create)
+{
+    commit_decide(c, false, decide_copied, create);
 }
 
 /* ---- deleting ---- */
@@ -357,7 +412,9 @@ static enum weir_status decide_delete(void *user, struct commit_view *view, stru
     if (st != WEIR_OK) return st;
     bool is_expired = record_is_expired(&seen.record, d->now_ms);
     if (seen.record.is_gone) return refuse(&d->outcome, STREAM_GONE);
-    if (is_expired != d->only_expired) return refuse(&d->outcome, STREAM_NOT_FOUND);
+    bool is_meant = d->only_copying ? seen.record.is_copying : is_expired == d->only_expired;
+    if (!is_meant || (seen.record.is_copying && !d->only_copying && !is_expired))
+        return refuse(&d->outcome, STREAM_NOT_FOUND);
     if (seen.log.exists) commit_drop(c, stream_log_name(&log, d->name));
     d->outcome = STREAM_DONE;
     if (seen.record.n_forks > 0) {
@@ -431,7 +488,9 @@ void stream_find(struct store *store, struct weir_slice name, int64_t now_ms,
                  struct stream_found *out)
 {
     for (int i = 1; !find_both(store, name, out) && i < FIND_TRIES; i++) doc_fini(&out->doc);
-    if (out->status == WEIR_OK && record_is_expired(&out->record, now_ms)) {
+    if (out->status == WEIR_OK && out->record.is_copying) {
+        out->status = WEIR_NOT_FOUND;
+    } else if (out->status == WEIR_OK && record_is_expired(&out->record, now_ms)) {
         out->record.is_gone = true;
         out->status = out->record.n_forks > 0 ? WEIR_OK : WEIR_NOT_FOUND;
     } else if (out->status == WEIR_NOT_FOUND && out->log.exists) {

@@ -104,11 +104,20 @@ struct stream_create {
 /* For a commit that has the first events already, inherited and given, or none. */
 void stream_create_commit(struct commit *c, struct stream_create *create);
 
+/*
+ * A fork that inherits more than a commit can hold is made with wanted.is_copying, and nobody
+ * sees it until it is whole: then come commits with events, and one that ends it, which may have
+ * some, too. One that is given up goes with stream_delete_commit(), or with the sweep.
+ */
+void stream_copy_commit(struct commit *c, struct stream_create *create);
+void stream_copied_commit(struct commit *c, struct stream_create *create);
+
 /* ---- deleting ---- */
 
 struct stream_delete {
     struct weir_slice name;
     bool only_expired; /* the sweep: not if it was used meanwhile */
+    bool only_copying; /* a fork that is given up */
     int64_t now_ms;
 
     enum stream_outcome outcome;

@@ -565,6 +565,26 @@ TEST(documents_are_listed_by_kind_and_owner_in_order)
     store_close(s);
 }
 
+static enum weir_status put_again(void *store, const struct doc *doc)
+{
+    char id[8] = {0};
+    memcpy(id, doc->id.ptr, doc->id.len);
+    put_owned(store, id, "ann", "2");
+    return WEIR_OK;
+}
+
+TEST(what_is_listed_may_change_meanwhile)
+{
+    struct store *s = open_store(t_temp_dir());
+    struct doc_query all = {.kind = SLICE("k"), .limit = 100};
+    put_owned(s, "a", "ann", "1");
+    put_owned(s, "b", "ann", "1");
+    T_EQ(store_doc_list(s, &all, put_again, s), WEIR_OK);
+    T_EQ(store_settle(s), WEIR_OK);
+    check_list(s, &all, "a=2 b=2 ");
+    store_close(s);
+}
+
 TEST(appends_and_documents_happen_together_or_not_at_all)
 {
     const char *folder = t_temp_dir();

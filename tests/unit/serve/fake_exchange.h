@@ -65,6 +65,12 @@ int64_t exchange_wall_ms(struct exchange *ex)
     return clock_wall_ms(&clock_system);
 }
 
+const struct clock *exchange_clock(struct exchange *ex)
+{
+    (void)ex;
+    return &clock_system;
+}
+
 bool exchange_is_tls(const struct exchange *ex)
 {
     (void)ex;
