@@ -27,7 +27,8 @@ static const char asked_fields[] =
 
 /* What it may read of the protocol's answers, beside what exchange.c lets it read of all. */
 static const char answer_fields[] =
-    "Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, Stream-Closed, "
+    "X-Request-Id, Retry-After, Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, "
+    "Stream-Closed, "
     "Stream-SSE-Data-Encoding, ETag, Location, Producer-Epoch, Producer-Seq, "
     "Producer-Expected-Seq, Producer-Received-Seq, Weir-Last-Id, Weir-Sealed";
 

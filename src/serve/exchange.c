@@ -356,7 +356,6 @@ static void finish(struct exchange *ex, size_t n_bytes)
 static void put_origin(struct weir_buf *b, const struct exchange *ex)
 {
     http_write_field(b, "Access-Control-Allow-Origin", ex->origin);
-    http_write_field(b, "Access-Control-Expose-Headers", SLICE("X-Request-Id, Retry-After"));
 }
 
 static void put_fields(struct weir_buf *b, const struct answer_field *f)

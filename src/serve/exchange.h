@@ -110,6 +110,7 @@ struct watch_options {
     uint64_t from;         /* the first id to send; SUB_FROM_LATEST */
     bool has_last_id;      /* from is one more than an id the reader says it has */
     bool ends_at_newest;   /* replay, then end the answer */
+    uint64_t limit;        /* end it after so many events; 0: no limit */
     unsigned heartbeat_ms; /* 0: none; comment lines in silence */
     bool waits;            /* with nothing to send: not before there is, or for poll_timeout_ms */
     const struct feed_style *style; /* NULL: events as they are kept */

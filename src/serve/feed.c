@@ -81,8 +81,13 @@ static void drop_sub(struct conn *c)
 static void start_streaming(struct conn *c, struct exchange *ex, uint64_t newest)
 {
     struct feed *f = &c->feed;
+    uint64_t limit = ex->watch->how.limit;
     f->state = FEED_STREAMING;
     f->until = newest;
+    if (limit > 0 && (!f->ends_at_newest || newest - f->sub.next >= limit)) {
+        f->until = f->sub.next - 1 + limit;
+        f->ends_at_newest = true;
+    }
     c->stream_log = exchange_stream_log(ex);
     count(&c->worker->counters, COUNT_WATCHED, 1);
     count(&c->worker->counters, COUNT_SUBSCRIBERS, 1);
@@ -227,7 +232,7 @@ static void begin_events(struct conn *c, uint64_t last)
     struct feed *f = &c->feed;
     struct log_state log = sub_log(&f->sub);
     f->piece = PIECE_EVENTS;
-    f->last = f->has_style && f->ends_at_newest && last > f->until ? f->until : last;
+    f->last = last;
     f->is_last = ends_at(f, f->last);
     c->form.is_newest = f->last >= log.last;
     c->form.is_sealed = log.is_sealed && f->last >= log.last;
@@ -241,6 +246,12 @@ static enum sub_state gather_events(struct conn *c, uint64_t upto, struct gather
     unsigned n = CONN_MAX_IOV - first - 2; /* the chunk's head and end */
     uint64_t last = 0;
     enum sub_state state = sub_peek(&f->sub, upto, FEED_BLOCK_BYTES, g->iov + first + 1, &n, &last);
+    if (state == SUB_READY && f->ends_at_newest && last > f->until) {
+        /* More has come than is to be sent. */
+        n = CONN_MAX_IOV - first - 2;
+        state = sub_peek(&f->sub, f->until, FEED_BLOCK_BYTES, g->iov + first + 1, &n, &last);
+        last = f->until;
+    }
     if (state != SUB_READY) return state;
     if (upto == 0) begin_events(c, last);
     if (f->has_style) restyle(c, g, first, n);

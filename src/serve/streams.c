@@ -405,6 +405,16 @@ static bool get_start(struct exchange *ex, struct watch_options *how)
     return true;
 }
 
+/* At most so many events; false when that was answered with an error. */
+static bool get_limit(struct exchange *ex, struct watch_options *how)
+{
+    struct weir_slice value;
+    if (!exchange_query(ex, "limit", &value)) return true;
+    if (parse_id(value, &how->limit) && how->limit > 0) return true;
+    exchange_error(ex, WEIR_BAD_FIELD, "limit has to be a whole number above 0");
+    return false;
+}
+
 void streams_watch(struct exchange *ex)
 {
     struct stream_log_text log;
@@ -419,7 +429,9 @@ void streams_watch(struct exchange *ex)
                            "a stream is text/event-stream, its state application/json");
         return;
     }
-    if (!find_log(ex, &log) || !get_start(ex, &how) || !get_flag(ex, "live", &is_live)) return;
+    if (!find_log(ex, &log) || !get_start(ex, &how) || !get_limit(ex, &how) ||
+        !get_flag(ex, "live", &is_live))
+        return;
     how.ends_at_newest = !is_live;
     exchange_watch(ex, log_slice(&log), &how);
 }

@@ -186,6 +186,27 @@ def from_latest_shows_only_what_comes():
 
 
 @case
+def limit_ends_the_answer_after_so_many_events():
+    with Server() as server:
+        server.append_all("a", list(range(10)))
+        for query, last, want in (("?limit=3", None, [1, 2, 3]), ("?limit=3", 5, [6, 7, 8]),
+                                  ("?limit=10&live=false", None, list(range(1, 11))),
+                                  ("?limit=3&live=false", 8, [9, 10]),
+                                  ("?limit=99&live=false", None, list(range(1, 11)))):
+            fields = [("Last-Event-ID", str(last))] if last else []
+            with server.watch("a", query, fields) as watch:
+                equal(ids_of(watch.rest()), want, f"{query} after {last}")
+        # One that has to wait for the rest, and gets no more than that.
+        with server.watch("a", "?limit=2", [("Last-Event-ID", "9")]) as watch:
+            equal(watch.must_next(), (10, b"9"))
+            server.ask("POST", "/v1/streams/a?batch=1", JSON_FIELDS, to_json([1, 2, 3]))
+            equal(watch.must_next(), (11, b"1"))
+            equal(watch.rest(), [])
+        for bad in ("0", "-1", "x", ""):
+            equal(server.ask("GET", f"/v1/streams/a?limit={bad}").status, 400, bad)
+
+
+@case
 def unknown_values_of_known_parameters_are_refused():
     with Server() as server:
         server.append("a", 1)
