@@ -100,11 +100,19 @@ static bool has_part(CURLU *url, CURLUPart what)
     return has;
 }
 
+/* libcurl is generous about slashes; who reads the URL elsewhere may not be. */
+static bool is_written_out(const char *text)
+{
+    const char *rest = strstr(text, "://");
+    return rest && rest[3] != '/' && rest[3] != '\\' && !memchr(text, '/', (size_t)(rest - text));
+}
+
 /* False with *why. url_fini() either way. */
 static bool url_split(struct url_parts *parts, const char *text, const char **why)
 {
     *parts = (struct url_parts){.url = curl_url()};
     *why = "it is not a URL";
+    if (!is_written_out(text)) return false;
     if (!parts->url || curl_url_set(parts->url, CURLUPART_URL, text, 0) != CURLUE_OK) return false;
     if (curl_url_get(parts->url, CURLUPART_SCHEME, &parts->scheme, 0) != CURLUE_OK) return false;
     if (curl_url_get(parts->url, CURLUPART_HOST, &parts->host, 0) != CURLUE_OK) return false;
