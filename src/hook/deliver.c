@@ -62,7 +62,14 @@ static void put_body(struct hooks *h, struct subscription *s, struct weir_buf *o
 static WEIR_MUST_CHECK enum weir_status need_fetcher(struct hooks *h)
 {
     static const struct fetcher_options usual;
-    return h->fetcher ? WEIR_OK : fetcher_new(&h->fetcher, h->options.rules, &usual);
+    struct fetcher *fetcher;
+    if (h->fetcher) return WEIR_OK;
+    enum weir_status st = fetcher_new(&fetcher, h->options.rules, &usual);
+    if (st != WEIR_OK) return st;
+    pthread_mutex_lock(&h->lock);
+    h->fetcher = fetcher;
+    pthread_mutex_unlock(&h->lock);
+    return WEIR_OK;
 }
 
 static WEIR_MUST_CHECK enum weir_status post(struct hooks *h, struct subscription *s,

@@ -434,4 +434,7 @@ void hooks_stats(struct hooks *h, struct hooks_stats *out)
         .n_unlinked = atomic_load(&h->n_unlinked),
         .n_scans = atomic_load(&h->n_scans),
     };
+    pthread_mutex_lock(&h->lock);
+    if (h->fetcher) fetcher_stats(h->fetcher, &out->fetches);
+    pthread_mutex_unlock(&h->lock);
 }

@@ -96,5 +96,6 @@ struct hooks_stats {
     uint64_t n_refused;  /* requests, because too many waited */
     uint64_t n_unlinked; /* streams that a subscription had no room for */
     uint64_t n_scans;    /* looks at all streams: at the start, and when too many changed */
+    struct fetcher_stats fetches;
 };
 void hooks_stats(struct hooks *h, struct hooks_stats *out);

@@ -70,7 +70,7 @@ struct hooks {
     struct list dead;    /* freed at its end; linked by `touched` */
     struct signer signer;
     bool has_signer;
-    struct fetcher *fetcher; /* NULL until it is needed */
+    struct fetcher *fetcher; /* NULL until it is needed; set under the lock */
     int64_t scan_at_ms;      /* all streams are looked at then; 0: not */
     int64_t wall_ms;         /* when it was opened */
     uint64_t mono_ns;

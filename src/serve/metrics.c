@@ -176,6 +176,38 @@ static void put_store(struct weir_buf *out, struct store *store)
                                   STORE_HISTOGRAM_BUCKETS, stats.commit_us.sum, 1e-6});
 }
 
+/* ---- the subscriptions ---- */
+
+static void put_hooks(struct weir_buf *out, struct hooks *hooks)
+{
+    struct hooks_stats stats = {0};
+    if (hooks) hooks_stats(hooks, &stats);
+    const struct {
+        const char *name;
+        const char *kind;
+        const char *help;
+        uint64_t value;
+    } rows[] = {
+        {"weir_hooks_subscriptions", "gauge", "Subscriptions", stats.n_subscriptions},
+        {"weir_hooks_wakes_total", "counter", "Wakes of subscriptions", stats.n_wakes},
+        {"weir_hooks_deliveries_total", "counter", "Webhooks sent", stats.n_deliveries},
+        {"weir_hooks_failures_total", "counter", "Webhooks that were not taken", stats.n_failures},
+        {"weir_hooks_refused_total", "counter", "Requests refused, for too many waited",
+         stats.n_refused},
+        {"weir_hooks_unlinked_total", "counter", "Streams that a subscription had no room for",
+         stats.n_unlinked},
+        {"weir_hooks_scans_total", "counter", "Looks at all streams", stats.n_scans},
+        {"weir_fetch_running", "gauge", "Outgoing requests under way", stats.fetches.n_running},
+        {"weir_fetch_waiting", "gauge", "Outgoing requests that wait", stats.fetches.n_waiting},
+        {"weir_fetch_refused_total", "counter", "Outgoing requests refused, for too many waited",
+         stats.fetches.n_refused},
+        {"weir_fetch_forbidden_total", "counter", "Outgoing requests to forbidden addresses",
+         stats.fetches.n_forbidden},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
+}
+
 /* ---- the process ---- */
 
 /* The second number of /proc/self/statm: resident pages. */
@@ -253,6 +285,7 @@ void metrics_get(struct exchange *ex)
     put_server(&page, s);
     put_workers(&page, s);
     put_store(&page, server_store(s));
+    put_hooks(&page, server_hooks(s));
     put_process(&page);
     enum weir_status st = weir_buf_status(&page);
     if (st == WEIR_OK)
