@@ -16,7 +16,7 @@
 enum {
     NS_PER_MS = 1000 * 1000,
     IDLE_MS = 60 * 60 * 1000, /* longest sleep; something wakes it before */
-    SCAN_AGAIN_MS = 1000,     /* after the store could not write or read */
+    SCAN_AGAIN_MS = 5000,     /* after the store could not write or read */
 };
 
 const char subscription_kind[] = "subscription";
@@ -334,6 +334,7 @@ static enum weir_status load_one(void *user, const struct doc *doc)
     struct hooks *h = user;
     struct subscription *s = subscription_read(doc->id, doc->owner, doc->body);
     if (!s) return WEIR_CORRUPT;
+    subscription_resume(s, hooks_now_ms(h));
     enum weir_status st = hooks_add(h, s);
     if (st != WEIR_OK) subscription_free(s);
     return st;

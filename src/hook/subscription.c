@@ -80,6 +80,14 @@ void subscription_free(struct subscription *s)
     mem_free(s);
 }
 
+void subscription_resume(struct subscription *s, int64_t now_ms)
+{
+    const int64_t most_ms = RETRY_MAX_MS + RETRY_MAX_MS / RETRY_JITTER;
+    if (s->lease_until_ms > now_ms + s->config.lease_ttl_ms)
+        s->lease_until_ms = now_ms + s->config.lease_ttl_ms;
+    if (s->retry_at_ms > now_ms + most_ms) s->retry_at_ms = now_ms;
+}
+
 /* ---- links ---- */
 
 struct stream_link *subscription_link(const struct subscription *s, struct weir_slice path)

@@ -108,6 +108,9 @@ void subscription_write(const struct subscription *s, struct weir_buf *out);
 struct subscription *subscription_read(struct weir_slice id, struct weir_slice owner,
                                        struct weir_slice body);
 
+/* After a restart: no time that the clock, set back meanwhile, would make too long. */
+void subscription_resume(struct subscription *s, int64_t now_ms);
+
 /* ---- links ---- */
 
 struct stream_link *subscription_link(const struct subscription *s, struct weir_slice path);

@@ -849,6 +849,52 @@ def nothing_is_lost_when_the_server_is_killed_again_and_again():
         wait_until(is_all_acknowledged, "every event is acknowledged")
 
 
+def changes_while_the_disk_fails(nth):
+    with Server(env={"WEIR_FAULT": f"sync:{nth}+"}) as server:
+        made, refusals = [], []
+        for number in range(8):
+            answer = ask(server, "PUT", f"/subscriptions/s{number}",
+                         {"type": "pull-wake", "pattern": "events/*", "wake_stream": "wake"})
+            if answer.status == 201:
+                made.append(number)
+                continue
+            refusals.append((answer.status, answer.error()))
+            refused(ask(server, "GET", f"/subscriptions/s{number}"), 404, "SUBSCRIPTION_NOT_FOUND")
+        equal(set(refusals), {(503, "storage_unavailable")}, "refusals")
+        server.stop()
+        server.env = {}
+        server.start()
+        for number in made:
+            equal(show(server, f"s{number}")["id"], f"s{number}")
+        create(server, "wake", [])
+        create(server, "events/a", 1)
+        for number in made:
+            equal(claim(server, f"s{number}")["generation"], 1)
+
+
+@case
+def what_the_disk_does_not_take_is_not_answered():
+    for nth in (2, 4, 6):
+        try:
+            changes_while_the_disk_fails(nth)
+        except Failure as why:
+            if "first line" in str(why):
+                continue  # it failed before it could listen
+            raise
+
+
+@case
+def subscriptions_show_in_the_metrics():
+    with Server(*LOCAL) as server, Receiver(Receiver.BROKEN) as receiver:
+        webhook(server, "s", receiver.url())
+        create(server, "events/a", 1)
+        receiver.wait()
+        wait_until(lambda: server.metric("weir_hooks_failures_total") == 1, "the failure is counted")
+        equal(server.metric("weir_hooks_subscriptions"), 1)
+        equal(server.metric("weir_hooks_wakes_total"), 1)
+        equal(server.metric("weir_fetch_forbidden_total"), 0)
+
+
 # ---- keys ----
 
 def make_key(server, *options):

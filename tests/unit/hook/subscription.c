@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "t.h"
@@ -212,6 +213,21 @@ TEST(its_own_wake_stream_wakes_nobody)
     subscription_free(s);
 }
 
+TEST(a_clock_that_was_set_back_makes_nothing_last_longer)
+{
+    struct subscription *s = make(SUBSCRIPTION_WEBHOOK);
+    s->lease_until_ms = 1000 + LEASE_MS;
+    s->retry_at_ms = 2000;
+    subscription_resume(s, 1000);
+    T_EQ(s->lease_until_ms, 1000 + LEASE_MS);
+    T_EQ(s->retry_at_ms, 2000);
+    s->lease_until_ms = s->retry_at_ms = 3600 * 1000;
+    subscription_resume(s, 1000);
+    T_EQ(s->lease_until_ms, 1000 + LEASE_MS);
+    T_EQ(s->retry_at_ms, 1000);
+    subscription_free(s);
+}
+
 static void expect_same(const struct subscription *a, const struct subscription *b)
 {
     struct weir_buf first, second;
@@ -256,6 +272,26 @@ TEST(a_document_gives_back_all_that_is_kept)
         T_OK(!cut);
         subscription_free(cut);
     }
+    subscription_free(again);
+    weir_buf_fini(&body);
+    subscription_free(s);
+}
+
+TEST(memory_that_cannot_be_had_leaves_nothing_behind)
+{
+    struct subscription *s = make(SUBSCRIPTION_PULL);
+    struct weir_buf body;
+    struct subscription *again = NULL;
+    uint64_t nth;
+    add(s, "events/a \"quoted\" name that is longer than sixteen", ACKED_NOTHING, 3);
+    weir_buf_init(&body, SUBSCRIPTION_DOC_BYTES);
+    subscription_write(s, &body);
+    for (nth = 1; !again && nth < 1000; nth++) {
+        fault_arm(FAULT_ALLOC, nth, FAULT_ONCE);
+        again = subscription_read(SLICE("sub"), SLICE("me"), weir_buf_slice(&body));
+        fault_disarm_all();
+    }
+    T_OK(again != NULL && nth > 8);
     subscription_free(again);
     weir_buf_fini(&body);
     subscription_free(s);
