@@ -212,8 +212,7 @@ static bool is_stale(const struct tail *t, uint64_t log_id)
  */
 static bool is_of_the_past(const struct tail *t, const struct store_news *news)
 {
-    bool is_new = news->chunk && news->chunk->first == 1;
-    return t->is_known && !t->exists && !is_new;
+    return t->is_known && !t->exists && !news->is_made;
 }
 
 void tail_take_news(struct tail *t, const struct store_news *news)

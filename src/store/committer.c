@@ -384,7 +384,8 @@ static WEIR_MUST_CHECK enum weir_status write_journal(struct store *s, uint64_t 
 
 /* ---- 4. publish ---- */
 
-static void add_news(struct store *s, size_t *n, const struct log *log, struct chunk *chunk)
+static void add_news(struct store *s, size_t *n, const struct log *log, struct chunk *chunk,
+                     bool is_made)
 {
     if (*n == s->cap_news) {
         s->cap_news = s->cap_news > 0 ? s->cap_news * 2 : 64;
@@ -396,6 +397,7 @@ static void add_news(struct store *s, size_t *n, const struct log *log, struct c
     s->news[(*n)++] = (struct store_news){.log = log_name(log),
                                           .log_id = log->id,
                                           .chunk = chunk,
+                                          .is_made = is_made,
                                           .is_sealed = log->is_sealed,
                                           .is_dropped = log->is_dropped};
 }
@@ -403,6 +405,7 @@ static void add_news(struct store *s, size_t *n, const struct log *log, struct c
 static void publish_log(struct store *s, struct log *log, size_t *n_news)
 {
     bool is_changed = log->chunk || log->next_sealed != log->is_sealed || is_made(log);
+    bool is_new = !log->is_visible;
     if (is_made(log)) index_show(s, log);
     struct chunk *chunk = log->chunk;
     log->chunk = NULL;
@@ -416,7 +419,7 @@ static void publish_log(struct store *s, struct log *log, size_t *n_news)
         index_drop(s, log);
         is_changed = true;
     }
-    if (is_changed) add_news(s, n_news, log, chunk);
+    if (is_changed) add_news(s, n_news, log, chunk, is_new);
 }
 
 static void tell_news(struct store *s, size_t n)

@@ -60,11 +60,12 @@ struct log_state;
 
 enum store_durability { STORE_DURABLE_FULL, STORE_DURABLE_NORMAL };
 
-/* A log advanced, was sealed or was dropped. */
+/* A log was made, advanced, was sealed or was dropped. */
 struct store_news {
     struct weir_slice log; /* its name */
     uint64_t log_id;       /* tells a log from an earlier one of the same name */
     struct chunk *chunk;   /* the new events; NULL when there are none. Ref it to keep it */
+    bool is_made; /* it was not there before */
     bool is_sealed;
     bool is_dropped;
 };

@@ -266,7 +266,7 @@ static void hear(void *user, const struct store_news *news, size_t n)
 {
     struct heard *h = user;
     for (size_t i = 0; i < n; i++) {
-        T_OK(news[i].chunk == NULL && news[i].log_id > 0);
+        T_OK(news[i].chunk == NULL && news[i].log_id > 0 && news[i].is_made);
         if (news[i].is_sealed) h->n_sealed++;
         else h->n_made++;
     }

@@ -634,6 +634,7 @@ static void hear(void *user, const struct store_news *news, size_t n)
         h->is_dropped |= news[i].is_dropped;
         if (!news[i].chunk) continue;
         T_EQ(news[i].chunk->first, h->next[log]);
+        T_EQ(news[i].is_made, news[i].chunk->first == 1);
         h->next[log] = news[i].chunk->last + 1;
     }
     pthread_mutex_unlock(&h->lock);

@@ -14,16 +14,14 @@ import http.server
 import json
 import os
 import re
-import select
 import shutil
 import signal
 import subprocess
 import tempfile
 import threading
-import time
 
 import packages
-from support import (JSON_FIELDS, ROOT, WAIT_S, Failure, Server, Skip, case, equal, expect,
+from support import (JSON_FIELDS, ROOT, WAIT_S, Failure, Lines, Server, Skip, case, equal, expect,
                      ids_of, main, make_certificate, to_json, values_of, weir)
 
 # A browser waits for three seconds before it comes again, and may do so more than once.
@@ -38,42 +36,6 @@ def need(program):
 def run(*words, **options):
     return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_S * 3,
                           check=False, **options)
-
-
-class Lines:
-    """A program whose output is read line by line, with a deadline."""
-
-    def __init__(self, *words, **options):
-        self.child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                      stderr=subprocess.PIPE, **options)
-        self._rest = b""
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.child.kill()
-        self.child.communicate()
-
-    def next(self, wait_s=WAIT_S):
-        deadline = time.monotonic() + wait_s
-        while b"\n" not in self._rest:
-            left = deadline - time.monotonic()
-            expect(left > 0, "no line in time")
-            if select.select([self.child.stdout], [], [], left)[0]:
-                data = os.read(self.child.stdout.fileno(), 65536)
-                expect(data, "the program ended", self._rest)
-                self._rest += data
-        text, self._rest = self._rest.split(b"\n", 1)
-        return text.decode()
-
-    def until(self, wanted, wait_s=WAIT_S):
-        """Lines of JSON up to the first one for which wanted() holds."""
-        seen = []
-        while True:
-            seen.append(json.loads(self.next(wait_s)))
-            if wanted(seen[-1]):
-                return seen
 
 
 # ---- curl ----

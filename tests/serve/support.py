@@ -715,6 +715,44 @@ def values_of(events):
     return [json.loads(data) for _, data in events]
 
 
+# ---- other programs ----
+
+class Lines:
+    """A program whose output is read line by line, with a deadline."""
+
+    def __init__(self, *words, **options):
+        self.child = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                      stderr=subprocess.PIPE, **options)
+        self._rest = b""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.child.kill()
+        self.child.communicate()
+
+    def next(self, wait_s=WAIT_S):
+        deadline = time.monotonic() + wait_s
+        while b"\n" not in self._rest:
+            left = deadline - time.monotonic()
+            expect(left > 0, "no line in time")
+            if select.select([self.child.stdout], [], [], left)[0]:
+                data = os.read(self.child.stdout.fileno(), 65536)
+                expect(data, "the program ended", self._rest)
+                self._rest += data
+        text, self._rest = self._rest.split(b"\n", 1)
+        return text.decode()
+
+    def until(self, wanted, wait_s=WAIT_S):
+        """Lines of JSON up to the first one for which wanted() holds."""
+        seen = []
+        while True:
+            seen.append(json.loads(self.next(wait_s)))
+            if wanted(seen[-1]):
+                return seen
+
+
 def make_certificate(folder, name="localhost"):
     """A certificate for localhost, signed by itself; two PEM files."""
     cert = os.path.join(folder, "cert.pem")

@@ -75,12 +75,22 @@ void fake_append(struct store *s, unsigned log, unsigned n_events)
 {
     pthread_mutex_lock(&s->lock);
     struct fake_log *l = &s->logs[log];
-    if (l->log_id == 0) *l = (struct fake_log){.log_id = ++s->last_log_id};
+    bool is_made = l->log_id == 0;
+    if (is_made) *l = (struct fake_log){.log_id = ++s->last_log_id};
     CHECK(!l->is_sealed);
     struct chunk *c = make_chunk(l->log_id, l->last + 1, l->last + n_events);
     l->last += c ? n_events : 0; /* no memory: nothing happened */
-    if (c) add_news(s, log, (struct store_news){.chunk = c});
-    else if (l->last == 0) *l = (struct fake_log){0};
+    if (c) add_news(s, log, (struct store_news){.chunk = c, .is_made = is_made});
+    else if (is_made) *l = (struct fake_log){0};
+    pthread_mutex_unlock(&s->lock);
+}
+
+void fake_make(struct store *s, unsigned log)
+{
+    pthread_mutex_lock(&s->lock);
+    CHECK(s->logs[log].log_id == 0);
+    s->logs[log] = (struct fake_log){.log_id = ++s->last_log_id};
+    add_news(s, log, (struct store_news){.is_made = true});
     pthread_mutex_unlock(&s->lock);
 }
 

@@ -329,6 +329,33 @@ TEST(news_of_a_log_that_a_read_knew_to_be_gone_are_of_the_past)
     bench_fini(&b);
 }
 
+TEST(log_made_without_events_is_seen_by_those_who_knew_of_none)
+{
+    struct bench b;
+    struct watcher w[3] = {{.reads = true}, {.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    T_EQ(watcher_open(&b, &w[0], 0, 1), SUB_WAITING);
+    for (unsigned life = 0; life < 3; life++) {
+        fake_make(&b.store, 0);
+        bench_settle(&b);
+        T_EQ(w[life].sub.state, SUB_WAITING);
+        T_OK(sub_log(&w[life].sub).exists);
+        if (life == 2) break;
+        fake_append(&b.store, 0, 2);
+        bench_settle(&b);
+        T_EQ(w[life].n_seen, 2);
+        fake_drop(&b.store, 0);
+        bench_settle(&b);
+        T_EQ(w[life].sub.state, SUB_GONE);
+        T_EQ(watcher_open(&b, &w[life + 1], 0, 1), SUB_WAITING); /* the tail knows of the drop */
+    }
+    fake_seal(&b.store, 0);
+    bench_settle(&b);
+    T_EQ(w[2].sub.state, SUB_END);
+    for (int i = 0; i < 3; i++) sub_close(&w[i].sub);
+    bench_fini(&b);
+}
+
 /* ---- peeking ---- */
 
 TEST(three_hundred_small_chunks_are_one_or_two_vectors)

@@ -14,7 +14,7 @@ static void publish(struct bench *b, struct weir_slice log, uint64_t first, uint
     for (uint64_t id = first; id <= last; id++) len += fake_event(bytes + len, 1, id);
     struct chunk *c = chunk_new(first, last, len);
     memcpy(c->bytes, bytes, len);
-    struct store_news news = {.log = log, .log_id = 1, .chunk = c};
+    struct store_news news = {.log = log, .log_id = 1, .chunk = c, .is_made = first == 1};
     hub_news(b->hub, &news, 1);
     chunk_unref(c);
 }
