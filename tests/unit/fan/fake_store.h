@@ -66,8 +66,10 @@ struct weir_slice fake_name(unsigned log);
 /* The bytes of an event. */
 size_t fake_event(char out[FAKE_EVENT_BYTES], uint64_t log_id, uint64_t id);
 
-/* Each is visible to reads at once, and its news are queued. A log is made by its first append, or without
- * events. */
+/*
+ * Each is visible to reads at once, and its news are queued. A log is made by its first append,
+ * or without events.
+ */
 void fake_append(struct store *s, unsigned log, unsigned n_events);
 void fake_make(struct store *s, unsigned log);
 void fake_seal(struct store *s, unsigned log);
