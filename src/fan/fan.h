@@ -122,6 +122,9 @@ void sub_close(struct sub *sub);
  */
 struct log_state sub_log(const struct sub *sub);
 
+/* Its name; borrowed until sub_close(). */
+struct weir_slice sub_log_name(const struct sub *sub);
+
 /*
  * Bytes from sub->next on: up to event `upto` exactly (max_bytes does not matter then), or
  * when that is 0 as many whole events as fit max_bytes and *n_iov vectors (one event at

@@ -150,6 +150,11 @@ struct log_state sub_log(const struct sub *sub)
     return (struct log_state){true, t->is_sealed, t->log_id, t->last};
 }
 
+struct weir_slice sub_log_name(const struct sub *sub)
+{
+    return tail_name(tail_of(sub));
+}
+
 /* ---- reading ---- */
 
 /* What a caller of sub_peek() has room for, and what it got. */

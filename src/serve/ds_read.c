@@ -19,7 +19,7 @@
 #include "serve/ds.h"
 #include "stream/frame.h"
 
-enum { CURSOR_BYTES = 20, ETAG_BYTES = 128, HEARTBEAT_MS = 15000 };
+enum { CURSOR_BYTES = 20, ETAG_BYTES = 128, HEARTBEAT_MS = 15000, LEAST_BEAT_MS = 500 };
 
 enum live { LIVE_NONE, LIVE_POLL, LIVE_SSE };
 
@@ -183,6 +183,43 @@ static void write_body(struct weir_buf *out, const struct feed_piece_info *piece
 
 static const struct feed_style body_style = {.begin = begin_body, .write = write_body};
 
+/* ---- keeping alive ---- */
+
+struct note {
+    struct stream_touch touch;
+    struct commit *commit;
+    char name[STREAM_NAME_BYTES];
+};
+
+static void free_note(void *note, const struct commit_result *result)
+{
+    struct note *n = note;
+    (void)result; /* somebody else may have been here, or it is gone */
+    commit_free(n->commit);
+    mem_free(n);
+}
+
+/* A read keeps a stream alive. Nobody waits for that. */
+static void touch(struct store *store, struct weir_slice name, int64_t now_ms)
+{
+    struct note *n = mem_zalloc(sizeof *n);
+    if (!n) return;
+    n->commit = commit_new(RECORD_BYTES);
+    memcpy(n->name, name.ptr, name.len);
+    n->touch = (struct stream_touch){slice_of(n->name, name.len), now_ms};
+    if (!n->commit) {
+        mem_free(n);
+        return;
+    }
+    stream_touch_commit(n->commit, &n->touch);
+    store_commit(store, n->commit, free_note, n);
+}
+
+static void touch_watched(struct server *s, struct weir_slice log, int64_t now_ms)
+{
+    touch(server_store(s), stream_name_of_log(log), now_ms);
+}
+
 /* ---- server-sent events ---- */
 
 static void begin_sse(struct exchange *ex, const struct feed_start *start)
@@ -261,34 +298,14 @@ static void write_sse(struct weir_buf *out, const struct feed_piece_info *piece,
 }
 
 static const struct feed_style sse_style = {
-    .begin = begin_sse, .write = write_sse, .hello = put_sse_hello, .end = put_sse_end};
+    .begin = begin_sse,
+    .write = write_sse,
+    .hello = put_sse_hello,
+    .end = put_sse_end,
+    .beat = touch_watched,
+};
 
 /* ---- the way ---- */
-
-static void free_touch(void *touch, const struct commit_result *result)
-{
-    (void)result; /* somebody else may have been here, or it is gone */
-    mem_free(touch);
-}
-
-/* A read keeps a stream alive. Nobody waits for that. */
-static void touch(const struct reading *r)
-{
-    struct note {
-        struct stream_touch touch;
-        struct commit *commit;
-        char name[STREAM_NAME_BYTES];
-    };
-    if (!record_wants_touch(&r->found.record, r->now_ms)) return;
-    struct note *n = mem_zalloc(sizeof *n + commit_size(RECORD_BYTES));
-    if (!n) return;
-    size_t at = (sizeof *n + 15) & ~(size_t)15;
-    n->commit = commit_new_in((char *)n + at, commit_size(RECORD_BYTES) - 16);
-    memcpy(n->name, r->name.ptr, r->name.len);
-    n->touch = (struct stream_touch){slice_of(n->name, r->name.len), r->now_ms};
-    stream_touch_commit(n->commit, &n->touch);
-    store_commit(r->store, n->commit, free_touch, n);
-}
 
 /* False when there is nothing to read, which was answered. */
 static bool is_there(struct exchange *ex, struct reading *r)
@@ -323,6 +340,14 @@ static void answer_now(struct exchange *ex, const struct reading *r)
     answer_nothing(ex, r);
 }
 
+/* Twice in the time that the stream has, for each beat says that somebody reads it. */
+static unsigned beat_ms(const struct stream_record *record)
+{
+    bool is_short = record->ttl_s >= 0 && record->ttl_s < 2 * HEARTBEAT_MS / 1000;
+    unsigned half_ms = is_short ? (unsigned)record->ttl_s * 500 : HEARTBEAT_MS;
+    return half_ms > LEAST_BEAT_MS ? half_ms : LEAST_BEAT_MS;
+}
+
 static void start_watch(struct exchange *ex, struct reading *r)
 {
     struct stream_log_text log;
@@ -332,7 +357,7 @@ static void start_watch(struct exchange *ex, struct reading *r)
                                              : 1;
     how.waits = r->live == LIVE_POLL;
     how.ends_at_newest = r->live != LIVE_SSE;
-    how.heartbeat_ms = r->live == LIVE_SSE ? HEARTBEAT_MS : 0;
+    how.heartbeat_ms = r->live == LIVE_SSE ? beat_ms(&r->found.record) : 0;
     exchange_set_data(ex, r);
     exchange_watch(ex, stream_log_name(&log, r->name), &how);
 }
@@ -350,7 +375,8 @@ static void stream_was_found(struct post *post)
         else if (r->offset.kind == OFFSET_BEYOND)
             exchange_error(ex, WEIR_BAD_FIELD, "The offset is beyond the end of the stream");
         else {
-            touch(r);
+            if (record_wants_touch(&r->found.record, r->now_ms))
+                touch(r->store, r->name, r->now_ms);
             if (r->offset.kind == OFFSET_NOW && r->live == LIVE_NONE) answer_now(ex, r);
             else start_watch(ex, r);
         }

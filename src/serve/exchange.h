@@ -128,7 +128,8 @@ struct feed_start {
  * is there): it answers the exchange, or begins the stream by exchange_stream(); exchange_data()
  * is as it was. `write` puts some whole events into the form of the style, always the same bytes
  * for the same events and flags. `end` and `hello`, which may be NULL, write what comes at the
- * end of a log that was sealed, and at the beginning when there are no events yet.
+ * end of a log that was sealed, and at the beginning when there are no events yet. `beat`, which
+ * may be NULL, is called when a comment line is due: somebody still reads.
  */
 struct feed_piece_info {
     uint64_t cursor; /* as given to exchange_stream() */
@@ -145,6 +146,7 @@ struct feed_style {
                   struct weir_slice events, unsigned part);
     void (*hello)(struct weir_buf *out, const struct feed_piece_info *piece);
     void (*end)(struct weir_buf *out, const struct feed_piece_info *piece);
+    void (*beat)(struct server *s, struct weir_slice log, int64_t now_ms);
 };
 
 /* Parts of a piece, for `write`: it may come in several. */

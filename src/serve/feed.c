@@ -110,6 +110,11 @@ static void begin_styled(struct conn *c, struct exchange *ex, const struct log_s
 {
     struct feed *f = &c->feed;
     struct feed_form *form = &c->form;
+    if (!log->exists) {
+        drop_sub(c);
+        exchange_error(ex, WEIR_NOT_FOUND, NULL);
+        return;
+    }
     if (form->waits && f->sub.state == SUB_WAITING && !form->has_timed_out) {
         f->state = FEED_WAITING;
         return;
@@ -397,6 +402,9 @@ bool feed_has_more(struct conn *c)
 
 void feed_beat(struct conn *c)
 {
+    if (c->feed.has_style && c->form.style->beat)
+        c->form.style->beat(c->worker->server, sub_log_name(&c->feed.sub),
+                            worker_wall_ms(c->worker));
     if (c->feed.piece == PIECE_NONE) c->feed.wants_beat = true;
     conn_mark_dirty(c);
 }

@@ -40,6 +40,12 @@ struct weir_slice stream_log_name(struct stream_log_text *log, struct weir_slice
     return slice_of(log->bytes, log->len);
 }
 
+struct weir_slice stream_name_of_log(struct weir_slice log)
+{
+    CHECK(log.len > sizeof log_prefix - 1);
+    return slice_from(log, sizeof log_prefix - 1);
+}
+
 static struct doc_key key_of(struct weir_slice name)
 {
     return (struct doc_key){slice_of(stream_kind, strlen(stream_kind)), name};

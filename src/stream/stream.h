@@ -35,6 +35,9 @@ bool stream_is_name(struct weir_slice name);
 /* The log of a stream; the name has been checked. */
 struct weir_slice stream_log_name(struct stream_log_text *log, struct weir_slice name);
 
+/* And back: the name of a stream's log is at hand. */
+struct weir_slice stream_name_of_log(struct weir_slice log);
+
 enum stream_outcome {
     STREAM_DONE,
     STREAM_EXISTED,   /* create: one of the same kind is there */
