@@ -65,7 +65,7 @@ struct store_news {
     struct weir_slice log; /* its name */
     uint64_t log_id;       /* tells a log from an earlier one of the same name */
     struct chunk *chunk;   /* the new events; NULL when there are none. Ref it to keep it */
-    bool is_made; /* it was not there before */
+    bool is_made;          /* it was not there before */
     bool is_sealed;
     bool is_dropped;
 };
