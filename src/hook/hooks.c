@@ -380,11 +380,15 @@ enum weir_status hooks_open(struct hooks **out, struct store *store,
     map_init(&h->subscriptions, HOOKS_MAX_SUBSCRIPTIONS);
     heap_init(&h->timers, HOOKS_MAX_SUBSCRIPTIONS);
     enum weir_status st = load_all(h);
-    if (st == WEIR_OK && pthread_create(&h->thread, NULL, run, h) != 0) st = WEIR_IO;
-    h->is_started = st == WEIR_OK;
     if (st == WEIR_OK) *out = h;
     else hooks_free(h);
     return st;
+}
+
+enum weir_status hooks_start(struct hooks *h)
+{
+    h->is_started = pthread_create(&checked(h)->thread, NULL, run, h) == 0;
+    return h->is_started ? WEIR_OK : WEIR_IO;
 }
 
 void hooks_stop(struct hooks *h)

@@ -5,8 +5,8 @@
  * a stream that workers watch (pull-wake). Whoever is woken says how far it got; see
  * subscription.h for the states, glob.h for patterns.
  *
- * 1. hooks_open() reads the subscriptions, documents of kind "subscription", and goes on where
- *    they were: leases run on, wakes that were not acknowledged are delivered again.
+ * 1. hooks_open() reads the subscriptions, documents of kind "subscription"; hooks_start() goes on
+ *    where they were: leases run on, wakes that were not acknowledged are delivered again.
  * 2. The store's news are told by hooks_news().
  * 3. hooks_ask() for each request; its `done` comes when what it changed is durable.
  * 4. hooks_stop() when nobody asks any more and before the store is closed; hooks_free() after it.
@@ -49,6 +49,8 @@ struct hooks_options {
 
 WEIR_MUST_CHECK enum weir_status hooks_open(struct hooks **out, struct store *store,
                                             const struct hooks_options *options);
+/* From now on the store's news have to be told: it writes, too. WEIR_IO: there is no thread. */
+WEIR_MUST_CHECK enum weir_status hooks_start(struct hooks *h);
 void hooks_stop(struct hooks *h);
 void hooks_free(struct hooks *h); /* NULL is allowed, here and above */
 

@@ -326,9 +326,16 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     st = keys_open(&s->keys, s->store, s->options.clock);
     if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
-    st = sweep_start(&s->sweep, s->store, s->options.clock);
-    if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
     return open_hooks(s, e);
+}
+
+/* Those that write by themselves; their news find everything in its place. */
+static enum weir_status start_writers(struct server *s, struct server_error *e)
+{
+    enum weir_status st = sweep_start(&s->sweep, s->store, s->options.clock);
+    if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
+    st = hooks_start(s->hooks);
+    return st == WEIR_OK ? st : fail(e, st, "cannot start the subscriptions' thread");
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -385,6 +392,7 @@ static enum weir_status set_up(struct server *s, struct server_error *e)
     if (st == WEIR_OK) st = drop_rights(s, e);
     if (st == WEIR_OK) st = start_log(s, e);
     if (st == WEIR_OK) st = open_store(s, e);
+    if (st == WEIR_OK) st = start_writers(s, e);
     if (st == WEIR_OK) st = open_control(s, e);
     return st;
 }

@@ -10,6 +10,7 @@ import base64
 import json
 import os
 import pathlib
+import random
 import re
 import socket
 import ssl
@@ -20,7 +21,7 @@ import threading
 import time
 import urllib.parse
 
-from support import (JSON_FIELDS, WAIT_S, Failure, Server, Skip, case, equal, expect, main, make_certificate,
+from support import (JSON_FIELDS, WAIT_S, Closed, Failure, Server, Skip, case, equal, expect, main, make_certificate,
                      to_json, wait_until, weir)
 
 ROOT_PATH = "/v1/stream/__ds"
@@ -847,6 +848,78 @@ def nothing_is_lost_when_the_server_is_killed_again_and_again():
         def is_all_acknowledged():
             return {each["path"]: each["acked_offset"] for each in show(server, "s")["streams"]} == tails
         wait_until(is_all_acknowledged, "every event is acknowledged")
+
+
+class Worker(threading.Thread):
+    """Claims, acknowledges what it was told, and now and then forgets to; a server that is gone
+    for a moment is asked again. What it was told must rise, and never beyond what there is."""
+
+    def __init__(self, server, name, seed):
+        super().__init__(daemon=True)
+        self.server = server
+        self.label = name
+        self.random = random.Random(seed)
+        self.is_ended = False
+        self.n_acked = 0
+        self.problem = None
+
+    def run(self):
+        while not self.is_ended and self.problem is None:
+            try:
+                self.work()
+            except (OSError, Closed):
+                time.sleep(0.01)
+            except Exception as problem:
+                self.problem = problem
+
+    def work(self):
+        answer = ask(self.server, "POST", "/subscriptions/s/claim", {"worker": self.label})
+        expect(answer.status in (200, 409, 503), "a claim", answer.status, answer.body)
+        if answer.status != 200:
+            time.sleep(0.005)
+            return
+        claimed = answer.json()
+        if self.random.random() < 0.1:
+            return
+        if self.random.random() < 0.1:
+            answer = ask(self.server, "POST", "/subscriptions/s/release", wake_of(claimed), claimed["token"])
+            expect(answer.status in (204, 409, 503), "a release", answer.status, answer.body)
+            return
+        acks = [(each["path"], each["tail_offset"]) for each in claimed["streams"] if each["has_pending"]]
+        answer = ack(self.server, "s", claimed, acks)
+        expect(answer.status in (200, 409, 503), "an ack", answer.status, answer.body)
+        if answer.status == 409:
+            refused(answer, 409, "FENCED")
+        self.n_acked += answer.status == 200
+
+
+@case
+def workers_that_forget_and_a_server_that_is_killed_lose_nothing():
+    with Server() as server:
+        create(server, "wake", [])
+        pull(server, "s", pattern="events/**", lease_ttl_ms=LEASE_MS)
+        workers = [Worker(server, f"worker-{number}", number) for number in range(3)]
+        for worker in workers:
+            worker.start()
+        for number in range(60):
+            create(server, f"events/{number % 7}")
+            append(server, f"events/{number % 7}", number)
+            if number % 12 == 11:
+                server.kill()
+                server.start()
+        tails = {f"events/{rest}": offset(len(range(rest, 60, 7))) for rest in range(7)}
+
+        def is_all_acknowledged():
+            for worker in workers:
+                expect(worker.problem is None, worker.label, worker.problem)
+            return {each["path"]: each["acked_offset"] for each in show(server, "s")["streams"]} == tails
+        wait_until(is_all_acknowledged, "every event is acknowledged")
+        for worker in workers:
+            worker.is_ended = True
+        for worker in workers:
+            worker.join(WAIT_S)
+        generations = [each["generation"] for each in events(server, "wake")]
+        equal(generations, list(range(1, len(generations) + 1)), "one event for each wake")
 
 
 def changes_while_the_disk_fails(nth):
