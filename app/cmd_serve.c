@@ -51,7 +51,7 @@ static const char help[] =
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
     "  --max-body 1M      --body-timeout 30s     --max-per-address 1024 (0: none)\n"
     "  --max-queue 64M    --idle-timeout 75s     --max-in-flight 64\n"
-    "  --write-timeout 60s   --stall-timeout 10m\n"
+    "  --write-timeout 60s   --stall-timeout 10m   --poll-timeout 20s\n"
     "\n"
     "Examples:\n"
     "  weir serve --open                               # in one terminal\n"
