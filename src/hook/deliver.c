@@ -32,6 +32,7 @@ static void on_fetched(void *user, const struct fetch_result *result)
     struct hooks *h = d->hooks;
     d->status = result->status;
     d->http_status = result->http_status;
+    d->why = result->why;
     d->is_done = result->status == WEIR_OK && says_done(result->body);
     pthread_mutex_lock(&h->lock);
     list_push_back(&h->fetched, &d->node);
@@ -152,7 +153,7 @@ static void take_result(struct hooks *h, struct subscription *s, const struct de
     if (!is_taken) {
         TRACE(h->options.trace, TRACE_INFO, "hook", "a webhook was not taken",
               trace_str("subscription", weir_slice_of(s->id)), trace_int("http", d->http_status),
-              trace_str("error", weir_slice_of(weir_status_name(d->status))));
+              trace_str("why", weir_slice_of(has_answer ? "the answer is no 2xx" : d->why)));
         fail(h, s);
         return;
     }

@@ -128,12 +128,15 @@ static void take_news(struct hooks *h, const struct store_news *news)
 
 void hooks_news(struct hooks *h, const struct store_news *news, size_t n)
 {
+    bool has_news = false;
     if (atomic_load(&checked(h)->n_wanted) == 0) return;
     pthread_mutex_lock(&h->lock);
-    for (size_t i = 0; i < n; i++)
-        if (names_stream(news[i].log) && (news[i].chunk || news[i].is_dropped))
-            take_news(h, &news[i]);
-    pthread_cond_signal(&h->changed);
+    for (size_t i = 0; i < n; i++) {
+        if (!names_stream(news[i].log) || (!news[i].chunk && !news[i].is_dropped)) continue;
+        take_news(h, &news[i]);
+        has_news = true;
+    }
+    if (has_news) pthread_cond_signal(&h->changed);
     pthread_mutex_unlock(&h->lock);
 }
 

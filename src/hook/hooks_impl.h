@@ -31,8 +31,9 @@ struct delivery {
     uint64_t ticket;
     enum weir_status status;
     int http_status;
-    bool is_done; /* the receiver said so */
-    char id[];    /* of the subscription, with its NUL */
+    const char *why; /* it failed; not to be freed */
+    bool is_done;    /* the receiver said so */
+    char id[];       /* of the subscription, with its NUL */
 };
 
 /* What a round has to do. */

@@ -60,7 +60,7 @@ struct fetch_result {
     enum weir_status status;
     int http_status;
     struct weir_slice body; /* borrowed until `done` returns */
-    const char *why;        /* unless there is an answer, for people */
+    const char *why;        /* for people, unless there is an answer; never goes away */
 };
 
 typedef void (*fetch_done_fn)(void *user, const struct fetch_result *result);

@@ -449,6 +449,7 @@ def expect_never_reached(server, receiver, url):
     create(server, "events/a", 1)
     wait_until(lambda: show(server, "s")["status"] == "failed", "the delivery has failed")
     equal(receiver.n_connections, 0, "connections")
+    expect("may not be connected to" in server.errors(), "why", server.errors()[-400:])
 
 
 @case
@@ -501,6 +502,8 @@ def certificate_that_nobody_vouches_for_is_not_taken():
             create(server, "events/a", 1)
             wait_until(lambda: show(server, "s")["status"] == "failed", "the delivery has failed")
             equal(len(receiver.arrived), 0, "requests")
+            # The certificates of the system could be read, and this is none of them.
+            expect("certificate" in server.errors(), "why", server.errors()[-400:])
 
 
 @case
