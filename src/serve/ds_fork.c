@@ -232,7 +232,7 @@ static void source_was_read(struct post *post)
     m->commit = NULL;
     if (m->status == WEIR_BAD_FIELD)
         exchange_error(ex, m->status, "The fork begins beyond the end of its source");
-    else ds_refuse_body(ex, m->status);
+    else ds_refuse_body(ex, m->status, m->body);
 }
 
 void ds_start_fork(struct exchange *ex, struct making *m)

@@ -44,4 +44,5 @@ void ds_answer_create(struct exchange *ex, const struct commit_result *result);
  * its commit. WEIR_BAD_REQUEST: it is not JSON; WEIR_TOO_LARGE; WEIR_NOMEM, WEIR_LIMIT.
  */
 WEIR_MUST_CHECK enum weir_status ds_fill_created(struct making *m);
-void ds_refuse_body(struct exchange *ex, enum weir_status st);
+/* Answers for what that returned; says where the body is no JSON. */
+void ds_refuse_body(struct exchange *ex, enum weir_status st, struct weir_slice body);

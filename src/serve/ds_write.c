@@ -72,9 +72,12 @@ static WEIR_MUST_CHECK enum weir_status fill(struct commit *c, struct weir_slice
     return st;
 }
 
-void ds_refuse_body(struct exchange *ex, enum weir_status st)
+void ds_refuse_body(struct exchange *ex, enum weir_status st, struct weir_slice body)
 {
-    if (st == WEIR_BAD_REQUEST) exchange_error(ex, st, "The body is not JSON");
+    struct json_found found;
+    if (st == WEIR_BAD_REQUEST && json_check(body, NULL, NULL, &found) != WEIR_OK)
+        exchange_error(ex, st, "The body is not JSON: expected %s at byte %zu", found.expected,
+                       found.offset);
     else if (st == WEIR_TOO_LARGE)
         exchange_error(ex, st, "An array has at most %d elements", MAX_MESSAGES);
     else resource_store_error(ex, st);
@@ -237,7 +240,7 @@ static bool take_body(struct exchange *ex, const struct stream_append *a, struct
                                exchange_body(ex), &n_messages);
     if (st == WEIR_OK && n_messages > 0) return true;
     if (st == WEIR_OK) exchange_error(ex, WEIR_BAD_REQUEST, "An empty array appends nothing");
-    else ds_refuse_body(ex, st);
+    else ds_refuse_body(ex, st, exchange_body(ex));
     return false;
 }
 
@@ -469,7 +472,7 @@ void ds_put(struct exchange *ex)
         return;
     }
     commit_free(m->commit);
-    ds_refuse_body(ex, st);
+    ds_refuse_body(ex, st, m->body);
 }
 
 /* ---- DELETE ---- */
