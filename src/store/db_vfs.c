@@ -5,8 +5,8 @@
  * that the real one would.
  *
  * What is written goes to the disk in pieces, not all at the sync: a sync of the journal, for
- * which clients wait, would have to wait for all of it. For the same reason a writer gives way
- * after each write. Whoever writes a database here has time.
+ * which clients wait, would have to wait for all of it. For the same reason a writer that has time
+ * gives way after each write.
  *
  * The methods are those of version 2: without xFetch SQLite cannot map the file, so every
  * write passes here.
@@ -58,6 +58,20 @@ static int injected(int error, int rc)
     return rc;
 }
 
+/* ---- giving way ---- */
+
+static _Thread_local bool has_time;
+
+void db_set_has_time(bool yes)
+{
+    has_time = yes;
+}
+
+void db_give_way(void)
+{
+    if (has_time) sched_yield();
+}
+
 /* ---- what we look at ---- */
 
 static int sync_now(struct shim_file *f, int flags)
@@ -75,7 +89,7 @@ static int shim_write(sqlite3_file *file, const void *bytes, int len, sqlite3_in
     f->n_unsynced += (size_t)len;
     if (rc == SQLITE_OK && f->n_unsynced >= PIECE_BYTES)
         rc = sync_now(f, SQLITE_SYNC_NORMAL | SQLITE_SYNC_DATAONLY);
-    sched_yield();
+    db_give_way();
     return rc;
 }
 

@@ -7,8 +7,17 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 /*
  * The name to open a database with; registered by the first call. NULL when SQLite cannot
  * even begin, for want of memory. Any thread.
  */
 const char *db_vfs_name(void);
+
+/*
+ * Whether the thread that calls has time: then it lets others go first after each write, and
+ * wherever it calls db_give_way(). It has not at first.
+ */
+void db_set_has_time(bool yes);
+void db_give_way(void);

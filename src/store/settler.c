@@ -11,18 +11,18 @@
  * When a settling fails everything is dirty again and it is tried again, by and by: the world
  * is wrong, and this is whose business it is.
  */
-#include <sched.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "store/db_vfs.h"
 #include "store/store_impl.h"
 
 enum {
     SWEEP_LOGS = 256, /* expired logs dropped at a time */
-    SETTLER_NICE = 10,
+    SETTLER_NICE = 5,
     GIVE_BACK_LOGS = 64, /* at a time: the committer waits for the lock */
 };
 
@@ -65,6 +65,12 @@ static void take_dirty(struct store *s, struct settling *t)
 }
 
 /* ---- writing ---- */
+
+/* The lock is held: whether nobody waits for room yet, so that others may go first. */
+static bool has_time(const struct store *s)
+{
+    return s->pending_bytes < s->options.pending_bytes / 4 * 3;
+}
 
 /* Under the lock: the log's state and its chunks as they are now, each with a reference. */
 static size_t take_chunks(struct settling *t, struct log *log, struct db_log *row)
@@ -117,11 +123,12 @@ static WEIR_MUST_CHECK enum weir_status write_log(struct store *s, struct settli
     struct db_log row;
     pthread_mutex_lock(&s->index_lock);
     size_t n = take_chunks(t, log, &row);
+    db_set_has_time(has_time(s));
     pthread_mutex_unlock(&s->index_lock);
     enum weir_status st = log->is_kept ? db_put_log(s->db, &row) : WEIR_OK;
     if (st == WEIR_OK && log->is_kept) st = write_chunks(s, t, row.id, n);
     for (size_t i = 0; i < n; i++) chunk_unref(t->chunks[i]);
-    sched_yield(); /* on one processor a slice of ours is milliseconds for somebody else */
+    db_give_way(); /* on one processor a slice of ours is milliseconds for somebody else */
     return st;
 }
 
@@ -203,7 +210,7 @@ static void give_logs_back(struct store *s, struct settling *t, bool is_settled)
         for (int i = 0; i < GIVE_BACK_LOGS && (n = list_pop_front(&t->logs)); i++)
             give_log_back(s, CONTAINER_OF(n, struct log, node), is_settled);
         pthread_mutex_unlock(&s->index_lock);
-        sched_yield();
+        db_give_way();
     }
 }
 
