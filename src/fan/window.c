@@ -68,8 +68,8 @@ size_t chunk_cut(struct weir_slice s, size_t max_bytes, uint64_t *next_id)
 
 size_t chunk_first_event(struct weir_slice s)
 {
-    const char *end = memmem(s.ptr, s.len, "\n\n", 2);
-    return end ? (size_t)(end - s.ptr) + 2 : s.len;
+    size_t len = chunk_event_length(s);
+    return len > 0 ? len : s.len;
 }
 
 /* ---- the window ---- */

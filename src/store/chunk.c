@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "base/mem.h"
+#include "base/slice.h"
 
 struct chunk *chunk_new(uint64_t first, uint64_t last, size_t len)
 {
@@ -31,6 +32,15 @@ void chunk_unref(struct chunk *c)
     if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) mem_free(c);
 }
 
+/* Line by line: there are few, and memchr() is many times faster than any search for two bytes. */
+size_t chunk_event_length(struct weir_slice events)
+{
+    const char *stop = events.ptr + events.len;
+    const char *lf = events.len > 0 ? memchr(events.ptr, '\n', events.len) : NULL;
+    while (lf && lf + 1 < stop && lf[1] != '\n') lf = memchr(lf + 1, '\n', (size_t)(stop - lf) - 1);
+    return lf && lf + 1 < stop ? (size_t)(lf - events.ptr) + 2 : 0;
+}
+
 /* Where event `id` begins; the end of the chunk for the one behind its last. */
 static size_t offset_of(const struct chunk *c, uint64_t id)
 {
@@ -38,9 +48,9 @@ static size_t offset_of(const struct chunk *c, uint64_t id)
     CHECK(id >= c->first && id <= c->last + 1);
     if (id == c->last + 1) return c->len;
     for (uint64_t i = c->first; i < id; i++) {
-        const char *end = memmem(c->bytes + at, c->len - at, "\n\n", 2);
-        CHECK(end);
-        at = (size_t)(end - c->bytes) + 2;
+        size_t len = chunk_event_length(slice_of(c->bytes + at, c->len - at));
+        CHECK(len > 0);
+        at += len;
     }
     return at;
 }

@@ -34,3 +34,6 @@ struct weir_slice chunk_from(const struct chunk *c, uint64_t id);
 
 /* The bytes of the events up to `id`, which is in the chunk. Borrowed. */
 struct weir_slice chunk_up_to(const struct chunk *c, uint64_t id);
+
+/* How long the first of some events is, up to the end of its empty line; 0 when it has none. */
+size_t chunk_event_length(struct weir_slice events);

@@ -132,9 +132,9 @@ struct gathering {
 static struct weir_slice row_from(struct weir_slice bytes, uint64_t first, uint64_t from)
 {
     for (; first < from && bytes.len > 0; first++) {
-        const char *end = memmem(bytes.ptr, bytes.len, "\n\n", 2);
-        if (!end) return (struct weir_slice){0};
-        bytes = slice_from(bytes, (size_t)(end + 2 - bytes.ptr));
+        size_t len = chunk_event_length(bytes);
+        if (len == 0) return (struct weir_slice){0};
+        bytes = slice_from(bytes, len);
     }
     return bytes;
 }

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "store/chunk.h"
 
 static const char data_field[] = "data: ";
 static const char base64_type[] = "event: base64\n";
@@ -110,16 +111,15 @@ void frame_write(struct weir_buf *out, enum stream_format format, struct weir_sl
 bool frame_next(struct weir_slice *events, struct frame *out)
 {
     if (events->len == 0) return false;
-    const char *line_end = memchr(events->ptr, '\n', events->len);
-    const char *end =
-        line_end ? memmem(line_end, events->len - (size_t)(line_end - events->ptr), "\n\n", 2)
-                 : NULL;
-    CHECK(end && events->len > 4 && memcmp(events->ptr, "id: ", 4) == 0);
+    size_t len = chunk_event_length(*events);
+    CHECK(len > 4 && memcmp(events->ptr, "id: ", 4) == 0);
+    const char *line_end = memchr(events->ptr, '\n', len);
     out->id = 0;
     for (const char *p = events->ptr + 4; p < line_end; p++)
         out->id = out->id * 10 + (uint64_t)(*p - '0');
-    out->lines = slice_of(line_end + 1, (size_t)(end - line_end));
-    *events = slice_from(*events, (size_t)(end + 2 - events->ptr));
+    /* Up to the empty line. */
+    out->lines = slice_of(line_end + 1, (size_t)(events->ptr + len - line_end) - 2);
+    *events = slice_from(*events, len);
     return true;
 }
 
