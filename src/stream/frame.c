@@ -15,47 +15,78 @@ enum { DATA_FIELD_BYTES = sizeof data_field - 1 };
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
+enum { BLOCK_BYTES = 3072 }; /* a multiple of three, that is put as a whole */
+
+/* Four digits of up to three bytes. */
+static void put_four(char four[4], const unsigned char *p, size_t n)
+{
+    uint32_t bits = (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
+    four[0] = alphabet[bits >> 18];
+    four[1] = alphabet[bits >> 12 & 63];
+    four[2] = n > 1 ? alphabet[bits >> 6 & 63] : '=';
+    four[3] = n > 2 ? alphabet[bits & 63] : '=';
+}
+
 static void put_base64(struct weir_buf *out, struct weir_slice bytes)
 {
     const unsigned char *p = (const unsigned char *)bytes.ptr;
-    char four[4];
-    for (size_t left = bytes.len; left > 0;) {
-        unsigned n = left > 2 ? 3 : (unsigned)left;
-        uint32_t bits =
-            (uint32_t)p[0] << 16 | (n > 1 ? (uint32_t)p[1] << 8 : 0) | (n > 2 ? p[2] : 0);
-        four[0] = alphabet[bits >> 18];
-        four[1] = alphabet[bits >> 12 & 63];
-        four[2] = '=';
-        four[3] = '=';
-        if (n > 1) four[2] = alphabet[bits >> 6 & 63];
-        if (n > 2) four[3] = alphabet[bits & 63];
-        weir_buf_append(out, four, sizeof four);
+    char block[BLOCK_BYTES / 3 * 4];
+    while (bytes.len > 0) {
+        size_t n = bytes.len < BLOCK_BYTES ? bytes.len : BLOCK_BYTES;
+        size_t len = 0;
+        for (size_t i = 0; i < n; i += 3, len += 4) put_four(block + len, p + i, n - i);
+        weir_buf_append(out, block, len);
+        bytes = slice_from(bytes, n);
         p += n;
-        left -= n;
     }
 }
 
-static int digit_of(char c)
+/* One more than the digit's value; 0: it is none. */
+static const unsigned char digits[128] = {
+    0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,
+    0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  0,  63,
+    0,  0,  0,  64, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 0,  0,  0,  0,  0,  0,  0,  1,
+    2,  3,  4,  5,  6,  7,  8,  9,  10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23,
+    24, 25, 26, 0,  0,  0,  0,  0,  0,  27, 28, 29, 30, 31, 32, 33, 34, 35, 36, 37, 38, 39,
+    40, 41, 42, 43, 44, 45, 46, 47, 48, 49, 50, 51, 52, 0,  0,  0,  0,  0,
+};
+
+static uint32_t digit_of(char c)
 {
-    if (c >= 'A' && c <= 'Z') return c - 'A';
-    if (c >= 'a' && c <= 'z') return c - 'a' + 26;
-    if (c >= '0' && c <= '9') return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
+    unsigned char u = (unsigned char)c;
+    return u < sizeof digits ? digits[u] - 1U : UINT32_MAX;
+}
+
+/* As many whole fours as there are at the front of `text`, up to a block. Returns how many. */
+static size_t get_fours(char block[BLOCK_BYTES], struct weir_slice text)
+{
+    size_t n = 0;
+    for (; n < BLOCK_BYTES / 3 && text.len - n * 4 >= 4; n++) {
+        const char *p = text.ptr + n * 4;
+        uint32_t a = digit_of(p[0]), b = digit_of(p[1]), c = digit_of(p[2]), d = digit_of(p[3]);
+        if ((a | b | c | d) > 63) break;
+        uint32_t bits = a << 18 | b << 12 | c << 6 | d;
+        block[n * 3] = (char)(bits >> 16);
+        block[n * 3 + 1] = (char)(bits >> 8 & 255);
+        block[n * 3 + 2] = (char)(bits & 255);
+    }
+    return n;
 }
 
 /* Of what put_base64() wrote; ends where something else is. */
 static void get_base64(struct weir_buf *out, struct weir_slice text)
 {
+    char block[BLOCK_BYTES];
     uint32_t bits = 0;
-    unsigned n = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        int digit = digit_of(text.ptr[i]);
-        if (digit < 0) return;
-        bits = bits << 6 | (uint32_t)digit;
-        n += 6;
-        if (n < 8) continue;
-        n -= 8;
-        weir_buf_append_char(out, (char)(bits >> n & 255));
+    unsigned n_bits = 0;
+    for (size_t n; (n = get_fours(block, text)) > 0; text = slice_from(text, n * 4))
+        weir_buf_append(out, block, n * 3);
+    for (size_t i = 0; i < text.len && digit_of(text.ptr[i]) <= 63; i++) {
+        bits = bits << 6 | digit_of(text.ptr[i]);
+        n_bits += 6;
+        if (n_bits < 8) continue;
+        n_bits -= 8;
+        weir_buf_append_char(out, (char)(bits >> n_bits & 255));
     }
 }
 

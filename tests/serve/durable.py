@@ -12,6 +12,7 @@ import os
 import random
 import signal
 import threading
+import urllib.request
 
 import packages
 from support import (BODY_BYTES, MEBIBYTE, ROOT, WAIT_S, Closed, Failure, Lines, Server, Skip, case,
@@ -257,6 +258,37 @@ def the_largest_body_is_taken():
         made(server, "t", TEXT)
         appended(server, "t", b"\r" * BODY_BYTES)
         equal(read_all(server, "t") == b"\r" * BODY_BYTES, True, "text that is kept as bytes")
+
+
+@case
+def readers_that_stall_hold_no_stream_in_memory():
+    """A stream of 48 MB and 200 who ask for all of it and read nothing for a while."""
+    with Server() as server:
+        made(server, "a", BYTES)
+        block = os.urandom(BODY_BYTES // 2)
+        with server.connect() as conn:
+            for number in range(96):
+                body = number.to_bytes(8, "big") + block
+                answer = conn.ask("POST", path_of("a"), [("Content-Type", BYTES)], body)
+                equal(answer.status, 204)
+
+        def read_whole():
+            with urllib.request.urlopen(server.url(path_of("a")), timeout=WAIT_S) as answer:
+                return answer.read()
+        wanted = b"".join(number.to_bytes(8, "big") + block for number in range(96))
+        expect(read_whole() == wanted, "all of it")
+        before = server.rss_bytes()
+        conns = [server.connect(receive_bytes=16384) for _ in range(200)]
+        try:
+            for conn in conns:
+                conn.request("GET", path_of("a"))
+            for conn in conns:
+                equal(conn.head().status, 200)
+            server.expect_grown_less(before, 96 * MEBIBYTE, "200 readers of 48 MB")
+            expect(read_whole() == wanted, "all of it, beside them")
+        finally:
+            for conn in conns:
+                conn.close()
 
 
 # ---- names ----
