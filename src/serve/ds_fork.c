@@ -157,8 +157,8 @@ static void copy_events(struct copying *c, struct weir_slice source)
 static void inherit(struct making *m, const struct stream_record *source)
 {
     struct stream_record *wanted = &m->create.wanted;
-    size_t len = source->type.len < sizeof m->type ? source->type.len : 0;
-    size_t n_expires = source->expires.len < sizeof m->expires ? source->expires.len : 0;
+    size_t len = source->type.len <= sizeof m->type ? source->type.len : 0;
+    size_t n_expires = source->expires.len <= sizeof m->expires ? source->expires.len : 0;
     if (wanted->type.len == 0) {
         if (len > 0) memcpy(m->type, source->type.ptr, len);
         wanted->type = slice_of(m->type, len);
