@@ -92,10 +92,20 @@ static void get_base64(struct weir_buf *out, struct weir_slice text)
 
 /* ---- to events ---- */
 
-static bool fits_lines(struct weir_slice text)
+/* As lines, which cost more than base64 when there are many. */
+static size_t lines_size(struct weir_slice text)
+{
+    size_t n_lines = 1;
+    for (const char *at = text.ptr, *end = at + text.len;
+         at < end && (at = memchr(at, '\n', (size_t)(end - at))); at++)
+        n_lines++;
+    return text.len + n_lines * DATA_FIELD_BYTES + 2;
+}
+
+static bool fits_lines(const struct weir_buf *out, struct weir_slice text)
 {
     return text.len > 0 && !memchr(text.ptr, '\r', text.len) && !memchr(text.ptr, '\0', text.len) &&
-           utf8_valid_prefix(text) == text.len;
+           lines_size(text) <= out->max - out->len && utf8_valid_prefix(text) == text.len;
 }
 
 static void put_lines(struct weir_buf *out, struct weir_slice text)
@@ -126,7 +136,7 @@ void frame_write(struct weir_buf *out, enum stream_format format, struct weir_sl
 {
     if (format == STREAM_JSON) {
         put_json(out, message);
-    } else if (format == STREAM_TEXT && fits_lines(message)) {
+    } else if (format == STREAM_TEXT && fits_lines(out, message)) {
         put_lines(out, message);
     } else {
         if (format == STREAM_TEXT) weir_buf_append(out, base64_type, sizeof base64_type - 1);

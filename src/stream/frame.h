@@ -8,8 +8,8 @@
  *           data: another
  *   bytes   data: AAEC                  base64
  *
- * Text that lines cannot carry (with CR or NUL in it, or no UTF-8) is kept as bytes are, with
- * "event: base64" before it. Pure; any thread.
+ * Text that lines cannot carry (with CR or NUL in it, no UTF-8, or more lines than `out` has room
+ * for) is kept as bytes are, with "event: base64" before it. Pure; any thread.
  */
 #pragma once
 
