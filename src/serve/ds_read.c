@@ -139,11 +139,17 @@ static void answer_poll_in_vain(struct exchange *ex, const struct reading *r,
     exchange_empty(ex, 204);
 }
 
-static bool is_beyond(struct exchange *ex, const struct feed_start *start)
+/* False when it was answered with an error: it is not what was found, or not so long. */
+static bool is_as_found(struct exchange *ex, const struct feed_start *start)
 {
-    if (start->from <= start->log.last + 1) return false;
+    const struct reading *r = exchange_data(ex);
+    if (start->log.log_id != r->found.log.log_id) {
+        exchange_error(ex, WEIR_NOT_FOUND, "The stream was deleted and made again meanwhile");
+        return false;
+    }
+    if (start->from <= start->log.last + 1) return true;
     exchange_error(ex, WEIR_BAD_FIELD, "The offset is beyond the end of the stream");
-    return true;
+    return false;
 }
 
 static void begin_body(struct exchange *ex, const struct feed_start *start)
@@ -151,7 +157,7 @@ static void begin_body(struct exchange *ex, const struct feed_start *start)
     struct reading *r = exchange_data(ex);
     const struct log_state *log = &start->log;
     char tag[ETAG_BYTES];
-    if (is_beyond(ex, start)) return;
+    if (!is_as_found(ex, start)) return;
     bool is_empty = start->from > log->last;
     r->start = start->from - 1;
     if (r->live == LIVE_POLL && is_empty) {
@@ -225,7 +231,7 @@ static void touch_watched(struct server *s, struct weir_slice log, int64_t now_m
 static void begin_sse(struct exchange *ex, const struct feed_start *start)
 {
     struct reading *r = exchange_data(ex);
-    if (is_beyond(ex, start)) return;
+    if (!is_as_found(ex, start)) return;
     if (r->format == STREAM_BYTES) exchange_field(ex, "Stream-SSE-Data-Encoding", SLICE("base64"));
     exchange_field(ex, "Cache-Control", SLICE("no-cache"));
     exchange_field(ex, "X-Accel-Buffering", SLICE("no"));
@@ -367,6 +373,7 @@ static void stream_was_found(struct post *post)
     struct reading *r = CONTAINER_OF(post, struct reading, post);
     struct exchange *ex = r->ex;
     struct weir_slice type = r->found.record.type;
+    struct doc doc = r->found.doc; /* what is in `r` is gone with the answer, if nobody waits */
     if (is_there(ex, r)) {
         size_t len = type.len < sizeof r->type ? type.len : sizeof r->type - 1;
         memcpy(r->type, type.ptr, len);
@@ -381,9 +388,8 @@ static void stream_was_found(struct post *post)
             else start_watch(ex, r);
         }
     }
-    /* The record's words are in there; the styles have no need for them but these two. */
-    r->found.record.expires.ptr = "";
-    doc_fini(&r->found.doc);
+    /* The record's words were in there; the styles have no need for them. */
+    doc_fini(&doc);
 }
 
 /* By a thread of the store's. */

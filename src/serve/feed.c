@@ -115,7 +115,8 @@ static void begin_styled(struct conn *c, struct exchange *ex, const struct log_s
         exchange_error(ex, WEIR_NOT_FOUND, NULL);
         return;
     }
-    if (form->waits && f->sub.state == SUB_WAITING && !form->has_timed_out) {
+    bool is_beyond = f->sub.next > log->last + 1; /* waiting would not make it any better */
+    if (form->waits && f->sub.state == SUB_WAITING && !form->has_timed_out && !is_beyond) {
         f->state = FEED_WAITING;
         return;
     }
@@ -285,10 +286,17 @@ static void gather_words(struct conn *c, struct gather *g,
     }
 }
 
-/* Whether the style has a last word: of a log that is whole. */
+/* Whether the style has a last word: of a log that is whole, if the last events did not say so. */
 static bool has_last_word(const struct conn *c)
 {
-    return c->feed.has_style && c->form.style->end && c->feed.sub.state == SUB_END;
+    const struct feed *f = &c->feed;
+    return f->has_style && c->form.style->end && f->sub.state == SUB_END && !f->is_last;
+}
+
+/* Its head said where it ends: a reader must not take a part of it for all. */
+static bool must_be_whole(const struct conn *c)
+{
+    return c->feed.has_style && c->feed.ends_at_newest;
 }
 
 static void gather_text(struct conn *c, struct gather *g)
@@ -327,7 +335,8 @@ static void begin_end(struct conn *c, struct gather *g)
 static void gather_next(struct conn *c, struct gather *g)
 {
     struct feed *f = &c->feed;
-    if (f->is_ending || (f->ends_at_newest && f->sub.next > f->until)) {
+    bool must_end = f->is_ending && !must_be_whole(c);
+    if (must_end || (f->ends_at_newest && f->sub.next > f->until)) {
         begin_end(c, g);
         return;
     }
@@ -336,7 +345,8 @@ static void gather_next(struct conn *c, struct gather *g)
     case SUB_GONE:
         c->is_last = true;
         c->reason = CLOSE_LOG_GONE;
-        begin_end(c, g);
+        if (must_be_whole(c)) conn_cut(c, CLOSE_LOG_GONE);
+        else begin_end(c, g);
         break;
     case SUB_END: begin_end(c, g); break;
     case SUB_FAILED: conn_cut(c, CLOSE_STORE_FAILED); break;

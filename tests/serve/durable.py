@@ -7,6 +7,7 @@ client through a server that is killed again and again; bytes that text cannot c
 and offsets; many who write at once; retries after a kill between the disk and the answer.
 """
 import functools
+import itertools
 import json
 import os
 import random
@@ -258,6 +259,9 @@ def the_largest_body_is_taken():
         made(server, "t", TEXT)
         appended(server, "t", b"\r" * BODY_BYTES)
         equal(read_all(server, "t") == b"\r" * BODY_BYTES, True, "text that is kept as bytes")
+        made(server, "l", TEXT)
+        appended(server, "l", b"\n" * BODY_BYTES)
+        equal(read_all(server, "l") == b"\n" * BODY_BYTES, True, "text of nothing but lines")
 
 
 @case
@@ -496,6 +500,101 @@ def streams_are_made_once():
         equal((statuses.count(201), statuses.count(200)), (50, 100))
         for number in range(50):
             equal(read_all(server, f"a{number}"), b"first")
+
+
+# ---- readers that are in the way of something ----
+
+def filled(server, name, n_megabytes=12):
+    made(server, name, JSON)
+    for number in range(n_megabytes):
+        appended(server, name, b'"%s"' % (b"%02d" % number * 500000), JSON)
+
+
+def slow_read(server, name):
+    """A connection that has the head of all there is, and some of the body at most."""
+    conn = server.connect(receive_bytes=4096)
+    conn.request("GET", path_of(name))
+    answer = conn.head()
+    equal((answer.status, answer.field("stream-up-to-date")), (200, "true"))
+    return conn
+
+
+@case
+def a_body_is_whole_though_the_server_goes_down():
+    with Server() as server:
+        filled(server, "a")
+        with slow_read(server, "a") as conn:
+            server.send_signal(signal.SIGTERM)
+            wait_until(lambda: not server.is_served(), "it goes down")
+            body = b"".join(iter(conn.chunk, b""))
+            equal(len(json.loads(body)), 12)
+        equal(server.wait(), 0)
+
+
+@case
+def a_body_whose_stream_is_deleted_does_not_look_whole():
+    with Server() as server:
+        filled(server, "a")
+        with slow_read(server, "a") as conn:
+            equal(server.ask("DELETE", path_of("a")).status, 204)
+            try:
+                list(iter(conn.chunk, b""))
+            except Closed:
+                return
+            raise Failure("the body ended as if it were whole")
+
+
+@case
+def readers_that_leave_before_their_answer_do_no_harm():
+    with Server("--access-log", os.devnull) as server:
+        n_looks = itertools.count()
+
+        def n_others():
+            """Requests that were not for this number."""
+            return server.metric("weir_requests_total") - next(n_looks)
+        filled(server, "a")
+        # What is asked has to wait for the store's threads, which copy.
+        forks = [server.connect() for _ in range(4)]
+        for number, conn in enumerate(forks):
+            conn.request("PUT", path_of(f"f{number}"), [("Stream-Forked-From", path_of("a"))])
+        for target in ("%6e" * 200, "a", "a?offset=now", "a?offset=now&live=sse"):
+            for method in ("GET", "HEAD"):
+                before = n_others()
+                conn = server.connect()
+                conn.request(method, path_of(target))
+                wait_until(lambda n=before: n_others() > n, "the server has read it")
+                conn.reset()
+        for conn in forks:
+            equal(conn.answer("PUT").status, 201)
+        equal(read(server, "f3").body == read(server, "a").body, True, "the last one")
+
+
+@case
+def a_reader_of_the_old_protocol_is_told_once_that_it_is_closed():
+    with Server() as server:
+        made(server, "a", TEXT, [("Stream-Closed", "true")], b"all")
+        with server.connect() as conn:
+            conn.send(request_bytes("GET", path_of("a") + "?offset=-1&live=sse", version="1.0"))
+            equal(conn.head().status, 200)
+            text = conn.take_all()
+            equal((text.count(b"data:all"), text.count(b"streamClosed")), (1, 1))
+
+
+@case
+def a_long_poll_beyond_the_end_is_refused_at_once():
+    with Server("--poll-timeout", "100s") as server:
+        made(server, "a", TEXT)
+        answer = read(server, "a", f"?live=long-poll&offset={offset_of(7)}")
+        equal(answer.status, 400)
+
+
+@case
+def a_fork_inherits_the_longest_type():
+    with Server() as server:
+        media_type = "text/plain; x=" + "y" * 186
+        made(server, "a", media_type, (), b"all")
+        answer = server.ask("PUT", path_of("b"), [("Stream-Forked-From", path_of("a"))])
+        equal((answer.status, answer.field("content-type")), (201, media_type))
 
 
 # ---- two views ----
