@@ -3,6 +3,8 @@
  * Forks: by a thread of the store's, what a fork inherits becomes the first events of its commit,
  * and what the request brings the next. When that is more than a commit holds, the fork is made
  * first, as one that nobody sees, and filled by several commits before the last one shows it.
+ * Between two of those it goes to the end of the queue for the store's threads: all reads need
+ * them, too.
  */
 #include "base/check.h"
 #include "base/slice.h"
@@ -19,11 +21,13 @@ enum {
 struct copying {
     struct making *m;
     enum stream_format format;
+    struct stream_log_text to_text;
     struct weir_slice to;
     uint64_t upto; /* whole events that are inherited */
     uint64_t n_copied;
     uint64_t sub;   /* of the next event, or events */
     size_t n_bytes; /* in the commit */
+    bool has_had_turn;
     bool is_done;
 };
 
@@ -80,6 +84,7 @@ static void commit_copied(struct copying *c)
     struct commit_result result = store_commit_wait(m->store, m->commit);
     m->commit = commit_new(COPY_COMMIT_BYTES);
     c->n_bytes = 0;
+    c->has_had_turn = true;
     if (!m->commit) stop_copying(c, WEIR_NOMEM, STREAM_DONE);
     else if (result.status == WEIR_CONFLICT) stop_copying(c, WEIR_OK, STREAM_SOURCE_CHANGED);
     else if (result.status != WEIR_OK) stop_copying(c, result.status, STREAM_DONE);
@@ -136,15 +141,19 @@ static void copy_chunk(struct copying *c, const struct chunk *chunk)
     if (c->n_copied >= c->upto && c->sub == 0) c->is_done = true;
 }
 
-static void copy_events(struct copying *c, struct weir_slice source)
+/* Up to the end, or until there was something to commit. */
+static void copy_events(struct copying *c)
 {
     struct stream_log_text text;
-    struct weir_slice log = stream_log_name(&text, source);
-    c->is_done = c->upto == 0 && c->sub == 0;
-    while (!c->is_done) {
+    const struct stream_create *create = &c->m->create;
+    struct weir_slice log = stream_log_name(&text, create->wanted.source);
+    c->has_had_turn = false;
+    while (!c->is_done && !c->has_had_turn) {
         struct log_read read;
         store_read(c->m->store, log, c->n_copied + 1, COPY_READ_BYTES, &read);
         if (read.status != WEIR_OK) stop_copying(c, read.status, STREAM_DONE);
+        else if (read.state.log_id != create->source_log)
+            stop_copying(c, WEIR_OK, STREAM_SOURCE_CHANGED);
         else if (read.n_chunks == 0) stop_copying(c, WEIR_BAD_FIELD, STREAM_DONE);
         for (unsigned i = 0; i < read.n_chunks; i++) {
             copy_chunk(c, read.chunks[i]);
@@ -170,11 +179,10 @@ static void inherit(struct making *m, const struct stream_record *source)
     wanted->expires_ms = source->expires_ms;
 }
 
-static void copy_source(struct making *m, const struct stream_found *found)
+static void begin_copy(struct making *m, const struct stream_found *found)
 {
-    struct stream_log_text text;
     struct stream_create *create = &m->create;
-    struct copying c = {.m = m, .sub = create->wanted.fork_sub};
+    struct copying *c = m->copying;
     inherit(m, &found->record);
     struct weir_slice essence = media_essence(found->record.type);
     if (!media_is_same(media_essence(create->wanted.type), essence)) {
@@ -187,12 +195,36 @@ static void copy_source(struct making *m, const struct stream_found *found)
         m->status = WEIR_BAD_FIELD;
         return;
     }
-    c.format = media_format(essence);
-    c.upto = create->wanted.fork_at;
-    c.to = stream_log_name(&text, create->name);
-    copy_events(&c, create->wanted.source);
-    create->last = c.n_copied;
-    if (m->status == WEIR_OK && m->trouble == STREAM_DONE) m->status = ds_fill_created(m);
+    c->format = media_format(essence);
+    c->upto = create->wanted.fork_at;
+    c->sub = create->wanted.fork_sub;
+    c->to = stream_log_name(&c->to_text, create->name);
+    c->is_done = c->upto == 0 && c->sub == 0;
+}
+
+static bool has_failed(const struct making *m)
+{
+    return m->status != WEIR_OK || m->trouble != STREAM_DONE;
+}
+
+static void end_copy(struct making *m)
+{
+    m->create.last = m->copying->n_copied;
+    if (!has_failed(m)) m->status = ds_fill_created(m);
+    /* When even that fails, the sweep finds it. */
+    if (has_failed(m) && m->is_long && delete_now(m, true) != WEIR_OK) m->is_long = false;
+    loop_post(m->loop, &m->post);
+}
+
+static void copy_some(void *making)
+{
+    struct making *m = making;
+    copy_events(m->copying);
+    if (!m->copying->is_done) {
+        if (store_later(m->store, copy_some, m) == WEIR_OK) return;
+        stop_copying(m->copying, WEIR_NOMEM, STREAM_DONE);
+    }
+    end_copy(m);
 }
 
 static void read_source(void *making)
@@ -204,12 +236,10 @@ static void read_source(void *making)
     if (found.status == WEIR_NOT_FOUND) m->trouble = STREAM_NO_SOURCE;
     else if (found.status != WEIR_OK) m->status = found.status;
     else if (found.record.is_gone) m->trouble = STREAM_SOURCE_GONE;
-    else copy_source(m, &found);
+    else begin_copy(m, &found);
     doc_fini(&found.doc);
-    bool has_failed = m->status != WEIR_OK || m->trouble != STREAM_DONE;
-    /* When even that fails, the sweep finds it. */
-    if (has_failed && m->is_long && delete_now(m, true) != WEIR_OK) m->is_long = false;
-    loop_post(m->loop, &m->post);
+    if (has_failed(m)) end_copy(m);
+    else copy_some(m);
 }
 
 static void source_was_read(struct post *post)
@@ -239,11 +269,13 @@ void ds_start_fork(struct exchange *ex, struct making *m)
 {
     size_t n_body = m->body.len;
     m->body = ds_keep(ex, m->body);
-    if (m->body.len < n_body) {
+    m->copying = exchange_alloc(ex, sizeof *m->copying);
+    if (m->body.len < n_body || !m->copying) {
         commit_free(m->commit);
         resource_store_error(ex, WEIR_NOMEM);
         return;
     }
+    *m->copying = (struct copying){.m = m};
     m->store = server_store(exchange_server(ex));
     m->loop = worker_loop(exchange_worker(ex));
     m->clock = exchange_clock(ex);

@@ -121,7 +121,7 @@ static void answer_refused(struct exchange *ex, enum stream_outcome why)
         exchange_error(ex, WEIR_CONFLICT, "The source was deleted and only has forks left");
         break;
     case STREAM_SOURCE_CHANGED:
-        exchange_error(ex, WEIR_CONFLICT, "The source was made anew meanwhile: try again");
+        exchange_error(ex, WEIR_CONFLICT, "The source was deleted or made anew meanwhile");
         break;
     default: exchange_error(ex, WEIR_INTERNAL, NULL); break;
     }

@@ -570,6 +570,33 @@ def readers_that_leave_before_their_answer_do_no_harm():
 
 
 @case
+def readers_do_not_wait_for_long_forks():
+    with Server() as server:
+        filled(server, "a", 30)
+        forks = [server.connect() for _ in range(4)]
+        for number, conn in enumerate(forks):
+            conn.request("PUT", path_of(f"f{number}"), [("Stream-Forked-From", path_of("a"))])
+        wait_until(lambda: server.metric("weir_requests_in_flight") > 4, "all forks are under way")
+        equal(read(server, "a", "?offset=now").status, 200)
+        expect(not any(conn.is_readable() for conn in forks), "a fork was faster than the read")
+        for conn in forks:
+            equal(conn.answer("PUT").status, 201)
+
+
+@case
+def a_long_fork_whose_source_is_deleted_leaves_nothing():
+    with Server() as server:
+        filled(server, "a", 30)
+        with server.connect() as conn:
+            conn.request("PUT", path_of("f"), [("Stream-Forked-From", path_of("a"))])
+            wait_until(lambda: server.metric("weir_store_events_total") > 30, "it copies")
+            equal(server.ask("DELETE", path_of("a")).status, 204)
+            equal(conn.answer("PUT").status, 409)
+        equal(create(server, "a").status, 201, "the name of the source is free")
+        equal(create(server, "f").status, 201, "and that of the fork")
+
+
+@case
 def a_reader_of_the_old_protocol_is_told_once_that_it_is_closed():
     with Server() as server:
         made(server, "a", TEXT, [("Stream-Closed", "true")], b"all")
