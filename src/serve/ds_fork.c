@@ -7,6 +7,7 @@
  * them, too.
  */
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/slice.h"
 #include "serve/ds_make.h"
 #include "stream/frame.h"
@@ -242,10 +243,8 @@ static void read_source(void *making)
     else copy_some(m);
 }
 
-static void source_was_read(struct post *post)
+static void give_fork(struct exchange *ex, struct making *m)
 {
-    struct making *m = CONTAINER_OF(post, struct making, post);
-    struct exchange *ex = m->ex;
     if (m->status == WEIR_OK && m->trouble == STREAM_DONE) {
         if (m->is_long) stream_copied_commit(m->commit, &m->create);
         else stream_create_commit(m->commit, &m->create);
@@ -265,12 +264,29 @@ static void source_was_read(struct post *post)
     else ds_refuse_body(ex, m->status, m->body);
 }
 
+static void source_was_read(struct post *post)
+{
+    struct making *m = CONTAINER_OF(post, struct making, post);
+    char *body = m->body_memory; /* with the answer, `m` may be gone */
+    give_fork(m->ex, m);
+    mem_free(body);
+}
+
+/* The request's own is gone when the handler returns; an exchange has no room for large ones. */
+static bool keep_body(struct making *m)
+{
+    if (m->body.len == 0) return true;
+    m->body_memory = mem_alloc(m->body.len);
+    if (!m->body_memory) return false;
+    memcpy(m->body_memory, m->body.ptr, m->body.len);
+    m->body.ptr = m->body_memory;
+    return true;
+}
+
 void ds_start_fork(struct exchange *ex, struct making *m)
 {
-    size_t n_body = m->body.len;
-    m->body = ds_keep(ex, m->body);
     m->copying = exchange_alloc(ex, sizeof *m->copying);
-    if (m->body.len < n_body || !m->copying) {
+    if (!m->copying || !keep_body(m)) {
         commit_free(m->commit);
         resource_store_error(ex, WEIR_NOMEM);
         return;
@@ -282,6 +298,7 @@ void ds_start_fork(struct exchange *ex, struct making *m)
     m->post.run = source_was_read;
     exchange_set_data(ex, m);
     if (store_later(m->store, read_source, m) == WEIR_OK) return;
+    mem_free(m->body_memory);
     commit_free(m->commit);
     resource_store_error(ex, WEIR_NOMEM);
 }

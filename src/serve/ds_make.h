@@ -23,6 +23,7 @@ struct making {
     struct post post;
     struct offset fork_offset;
     struct weir_slice body;
+    char *body_memory;
     struct copying *copying;
     bool is_long; /* more than a commit holds: made, and being copied */
     enum stream_outcome trouble;

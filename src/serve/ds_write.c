@@ -113,6 +113,9 @@ static void answer_refused(struct exchange *ex, enum stream_outcome why)
     case STREAM_OTHER_TYPE:
         exchange_error(ex, WEIR_CONFLICT, "The Content-Type is not the stream's");
         break;
+    case STREAM_EXPIRED:
+        exchange_error(ex, WEIR_CONFLICT, "One that has expired is in the way: try again");
+        break;
     case STREAM_OLD_SEQ:
         exchange_error(ex, WEIR_CONFLICT, "Stream-Seq has to be larger than the one before");
         break;

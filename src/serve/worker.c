@@ -18,7 +18,7 @@ enum {
     ARENA_BYTES = 256 << 10,
     KEEPER_MS = 3600 * 1000,
     ROUND_FLUSHES = 128,                  /* connections written to in a round */
-    STYLED_BYTES = 4 * STORE_FRAME_BYTES, /* of a piece of a stream */
+    STYLED_BYTES = 5 * STORE_FRAME_BYTES, /* of a piece of a stream: base64 that is all lines */
     GATHER_ROUNDS = 3,                    /* that a commit waits for others */
 };
 

@@ -616,6 +616,29 @@ def a_long_poll_beyond_the_end_is_refused_at_once():
 
 
 @case
+def the_largest_body_there_may_be_is_taken_and_read():
+    with Server("--max-body", "4193280") as server:
+        made(server, "a", TEXT, (), b"\r" * 3100000)
+        with server.connect() as conn:
+            conn.request("GET", path_of("a") + "?offset=-1&live=sse")
+            equal(conn.head().status, 200)
+            equal(conn.chunk().count(b"data:\n"), 3100001)
+        answer = create(server, "b", TEXT, [("Stream-Forked-From", path_of("a"))], b"x" * 4193280)
+        equal((answer.status, answer.field("stream-next-offset")), (201, offset_of(2)))
+
+
+@case
+def an_expired_stream_that_comes_back_is_a_conflict():
+    with Server() as server:
+        def make():
+            with server.connect() as conn:
+                for _ in range(150):
+                    fields = [("Content-Type", TEXT), ("Stream-Expires-At", "2020-01-01T00:00:00Z")]
+                    expect(conn.ask("PUT", path_of("a"), fields).status in (201, 409))
+        at_once(make, make, make, make)
+
+
+@case
 def a_fork_inherits_the_longest_type():
     with Server() as server:
         media_type = "text/plain; x=" + "y" * 186
