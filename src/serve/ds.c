@@ -20,19 +20,24 @@ bool ds_name(struct exchange *ex, struct weir_slice *name)
         exchange_error(ex, WEIR_NOT_FOUND, "Names that begin with __ds are not streams");
         return false;
     }
-    if (stream_is_name(*name)) return true;
+    if (stream_is_name(*name)) return ds_keep(ex, name);
     exchange_error(ex, WEIR_BAD_FIELD,
                    "a stream's name is 1 to %d bytes of UTF-8 without control characters",
                    STREAM_NAME_BYTES);
     return false;
 }
 
-struct weir_slice ds_keep(struct exchange *ex, struct weir_slice s)
+bool ds_keep(struct exchange *ex, struct weir_slice *s)
 {
-    char *p = s.len > 0 ? exchange_alloc(ex, s.len) : NULL;
-    if (!p) return slice_of("", 0);
-    memcpy(p, s.ptr, s.len);
-    return slice_of(p, s.len);
+    if (s->len == 0) return true;
+    char *p = exchange_alloc(ex, s->len);
+    if (!p) {
+        resource_store_error(ex, WEIR_NOMEM);
+        return false;
+    }
+    memcpy(p, s->ptr, s->len);
+    s->ptr = p;
+    return true;
 }
 
 void ds_common_fields(struct exchange *ex)

@@ -9,11 +9,14 @@
 #include "stream/offset.h"
 #include "stream/stream.h"
 
-/* The stream that the request names; false when that was answered with an error. */
+/* The stream that the request names, kept; false when that was answered with an error. */
 bool ds_name(struct exchange *ex, struct weir_slice *name);
 
-/* The same, in memory of the exchange's; empty when there is none. */
-struct weir_slice ds_keep(struct exchange *ex, struct weir_slice s);
+/*
+ * Puts it into memory of the exchange's; false when there is none, which was answered. An empty
+ * one is kept as it is.
+ */
+bool ds_keep(struct exchange *ex, struct weir_slice *s);
 
 /* Fields of the answer. */
 void ds_common_fields(struct exchange *ex);

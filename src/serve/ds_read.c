@@ -420,7 +420,7 @@ static struct reading *new_reading(struct exchange *ex)
         resource_store_error(ex, WEIR_NOMEM);
         return NULL;
     }
-    *r = (struct reading){.name = ds_keep(ex, name)};
+    *r = (struct reading){.name = name};
     return r;
 }
 
@@ -429,9 +429,9 @@ void ds_get(struct exchange *ex)
     struct weir_slice text;
     struct reading *r = new_reading(ex);
     if (!r || !take_live(ex, r) || !take_offset(ex, r)) return;
-    if (exchange_query(ex, "cursor", &text)) r->client_cursor = ds_keep(ex, text);
-    if (http_find(exchange_head(ex), "if-none-match", &text)) r->if_none_match = ds_keep(ex, text);
-    ask(ex, r);
+    if (exchange_query(ex, "cursor", &text)) r->client_cursor = text;
+    if (http_find(exchange_head(ex), "if-none-match", &text)) r->if_none_match = text;
+    if (ds_keep(ex, &r->client_cursor) && ds_keep(ex, &r->if_none_match)) ask(ex, r);
 }
 
 void ds_head(struct exchange *ex)

@@ -90,16 +90,16 @@ static void ask(struct exchange *ex, enum hooks_action action, struct weir_slice
                     .owner = weir_slice_of(who->owner),
                     /* Whoever has the wake's token need not be the owner. */
                     .sees_all = has_token || (who->scopes & SCOPE_ADMIN) != 0,
-                    .id = has_id ? ds_keep(ex, exchange_param(ex, 0)) : SLICE(""),
-                    .path = ds_keep(ex, path),
-                    .token = has_token ? ds_keep(ex, bearer(ex)) : SLICE(""),
-                    .body = ds_keep(ex, exchange_body(ex)),
+                    .id = has_id ? exchange_param(ex, 0) : SLICE(""),
+                    .path = path,
+                    .token = has_token ? bearer(ex) : SLICE(""),
+                    .body = exchange_body(ex),
                     .done = on_done},
     };
-    if (a->request.body.len < exchange_body(ex).len) {
-        resource_store_error(ex, WEIR_NOMEM);
+    struct hooks_request *r = &a->request;
+    if (!ds_keep(ex, &r->id) || !ds_keep(ex, &r->path) || !ds_keep(ex, &r->token) ||
+        !ds_keep(ex, &r->body))
         return;
-    }
     enum weir_status st = hooks_ask(server_hooks(exchange_server(ex)), &a->request);
     if (st != WEIR_OK) resource_store_error(ex, st);
 }

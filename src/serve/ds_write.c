@@ -199,8 +199,8 @@ static bool take_producer(struct exchange *ex, struct stream_append *a)
         return false;
     }
     a->has_producer = true;
-    a->producer = ds_keep(ex, id);
-    return true;
+    a->producer = id;
+    return ds_keep(ex, &a->producer);
 }
 
 static bool take_seq(struct exchange *ex, struct stream_append *a)
@@ -211,8 +211,8 @@ static bool take_seq(struct exchange *ex, struct stream_append *a)
         exchange_error(ex, WEIR_BAD_FIELD, "Stream-Seq is 1 to %d bytes", STREAM_SEQ_BYTES);
         return false;
     }
-    a->seq = ds_keep(ex, seq);
-    return true;
+    a->seq = seq;
+    return ds_keep(ex, &a->seq);
 }
 
 /* The media type of the body; false when it was answered with an error. */
@@ -225,10 +225,7 @@ static bool take_type(struct exchange *ex, struct stream_append *a)
         return false;
     }
     if (http_find(exchange_head(ex), "content-type", &type)) a->type = media_essence(type);
-    if (a->type.len > 0 && a->type.len <= STREAM_TYPE_BYTES) {
-        a->type = ds_keep(ex, a->type);
-        return true;
-    }
+    if (a->type.len > 0 && a->type.len <= STREAM_TYPE_BYTES) return ds_keep(ex, &a->type);
     exchange_error(ex, WEIR_BAD_REQUEST, "A Content-Type is needed, the stream's");
     return false;
 }
@@ -256,7 +253,7 @@ void ds_post(struct exchange *ex)
         resource_store_error(ex, WEIR_NOMEM);
         return;
     }
-    *a = (struct stream_append){.name = ds_keep(ex, name), .now_ms = exchange_wall_ms(ex)};
+    *a = (struct stream_append){.name = name, .now_ms = exchange_wall_ms(ex)};
     a->closes = ds_says_closed(ex);
     if (!take_producer(ex, a) || !take_seq(ex, a) || !take_type(ex, a)) return;
     struct commit *c = new_commit(ex);
@@ -358,8 +355,8 @@ static bool take_ttl(struct exchange *ex, struct stream_record *r)
         exchange_error(ex, WEIR_BAD_FIELD, "Stream-Expires-At is a time like 2030-01-02T03:04:05Z");
         return false;
     }
-    r->expires = ds_keep(ex, expires);
-    return true;
+    r->expires = expires;
+    return ds_keep(ex, &r->expires);
 }
 
 /* Where the stream is, as the client would have to say it. */
@@ -429,9 +426,9 @@ static bool take_wanted_type(struct exchange *ex, struct stream_record *wanted)
                        STREAM_TYPE_BYTES);
         return false;
     }
-    if (has_type) wanted->type = ds_keep(ex, type);
+    if (has_type) wanted->type = type;
     else if (wanted->source.len == 0) wanted->type = SLICE("application/octet-stream");
-    return true;
+    return !has_type || ds_keep(ex, &wanted->type);
 }
 
 enum weir_status ds_fill_created(struct making *m)
@@ -452,7 +449,7 @@ void ds_put(struct exchange *ex)
         resource_store_error(ex, WEIR_NOMEM);
         return;
     }
-    *m = (struct making){.ex = ex, .create = {.name = ds_keep(ex, name)}};
+    *m = (struct making){.ex = ex, .create = {.name = name}};
     struct stream_create *create = &m->create;
     create->wanted = record_of_type((struct weir_slice){0});
     create->wanted.is_closed = ds_says_closed(ex);
@@ -496,7 +493,7 @@ void ds_delete(struct exchange *ex)
     struct commit *c = d ? new_commit(ex) : NULL;
     if (!d) resource_store_error(ex, WEIR_NOMEM);
     if (!c) return;
-    *d = (struct stream_delete){.name = ds_keep(ex, name), .now_ms = exchange_wall_ms(ex)};
+    *d = (struct stream_delete){.name = name, .now_ms = exchange_wall_ms(ex)};
     stream_delete_commit(c, d);
     exchange_set_data(ex, d);
     exchange_commit(ex, c, answer_delete);
