@@ -233,7 +233,7 @@ static bool wants_read(const struct conn *c)
 static void ended(struct conn *c)
 {
     c->is_ended = true;
-    if (c->feed.state != FEED_NONE) {
+    if (c->feed.state != FEED_NONE && !feed_is_answer(c)) {
         conn_close(c, CLOSE_PEER_ENDED);
         return;
     }

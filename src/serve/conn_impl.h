@@ -238,6 +238,8 @@ void feed_gather(struct conn *c, struct gather *g);
 void feed_written(struct conn *c, size_t n_bytes);
 /* Whether there is more to write at once. */
 bool feed_has_more(struct conn *c);
+/* Whether it is an answer that is sent, or about to be, and not a stream that goes on. */
+bool feed_is_answer(const struct conn *c);
 /* A comment line is due. */
 void feed_beat(struct conn *c);
 void feed_stall(struct conn *c);

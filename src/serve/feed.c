@@ -299,6 +299,13 @@ static bool must_be_whole(const struct conn *c)
     return c->feed.has_style && c->feed.ends_at_newest;
 }
 
+bool feed_is_answer(const struct conn *c)
+{
+    enum feed_state state = c->feed.state;
+    bool is_sent = state == FEED_STREAMING || (state == FEED_OPENING && !c->form.waits);
+    return is_sent && must_be_whole(c);
+}
+
 static void gather_text(struct conn *c, struct gather *g)
 {
     struct feed *f = &c->feed;

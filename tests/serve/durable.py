@@ -532,6 +532,22 @@ def a_body_is_whole_though_the_server_goes_down():
 
 
 @case
+def a_body_is_whole_though_its_reader_has_no_more_to_say():
+    with Server() as server:
+        filled(server, "a")
+        with slow_read(server, "a") as conn:
+            conn.end_sending()
+            body = b"".join(iter(conn.chunk, b""))
+            equal(len(json.loads(body)), 12)
+            conn.expect_end()
+        with server.connect(receive_bytes=4096) as conn:
+            conn.send(request_bytes("GET", path_of("a"), version="1.0"))
+            equal(conn.head().status, 200)
+            conn.end_sending()
+            equal(len(json.loads(conn.take_all())), 12)
+
+
+@case
 def a_body_whose_stream_is_deleted_does_not_look_whole():
     with Server() as server:
         filled(server, "a")
