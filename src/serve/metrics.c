@@ -139,16 +139,24 @@ static void put_workers(struct weir_buf *out, struct server *s)
 
 /* ---- the store ---- */
 
+struct metric {
+    const char *name;
+    const char *kind;
+    const char *help;
+    uint64_t value;
+};
+
+static void put_metrics(struct weir_buf *out, const struct metric *rows, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
+}
+
 static void put_store(struct weir_buf *out, struct store *store)
 {
     struct store_stats stats;
     store_stats(store, &stats);
-    const struct {
-        const char *name;
-        const char *kind;
-        const char *help;
-        uint64_t value;
-    } rows[] = {
+    const struct metric rows[] = {
         {"weir_store_commits_total", "counter", "Commits made durable", stats.n_commits},
         {"weir_store_events_total", "counter", "Events appended", stats.n_events},
         {"weir_store_event_bytes_total", "counter", "Bytes of those events", stats.event_bytes},
@@ -165,8 +173,7 @@ static void put_store(struct weir_buf *out, struct store *store)
         {"weir_store_broken", "gauge", "1 when a write or sync failed and nothing is accepted",
          stats.is_broken},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
     put_histogram(out, &(struct shown){"weir_store_batch_commits", "Commits made durable by a sync",
                                        stats.batch_commits.counts, STORE_HISTOGRAM_BUCKETS,
                                        stats.batch_commits.sum, 1});
@@ -182,12 +189,7 @@ static void put_hooks(struct weir_buf *out, struct hooks *hooks)
 {
     struct hooks_stats stats = {0};
     if (hooks) hooks_stats(hooks, &stats);
-    const struct {
-        const char *name;
-        const char *kind;
-        const char *help;
-        uint64_t value;
-    } rows[] = {
+    const struct metric rows[] = {
         {"weir_hooks_subscriptions", "gauge", "Subscriptions", stats.n_subscriptions},
         {"weir_hooks_wakes_total", "counter", "Wakes of subscriptions", stats.n_wakes},
         {"weir_hooks_deliveries_total", "counter", "Webhooks sent", stats.n_deliveries},
@@ -204,8 +206,7 @@ static void put_hooks(struct weir_buf *out, struct hooks *hooks)
         {"weir_fetch_forbidden_total", "counter", "Outgoing requests to forbidden addresses",
          stats.fetches.n_forbidden},
     };
-    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
-        put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
 }
 
 /* ---- the process ---- */
