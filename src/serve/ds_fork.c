@@ -210,8 +210,10 @@ static bool has_failed(const struct making *m)
 
 static void end_copy(struct making *m)
 {
-    m->create.last = m->copying->n_copied;
-    if (!has_failed(m)) m->status = ds_fill_created(m);
+    if (!has_failed(m)) {
+        m->create.last = m->copying->n_copied;
+        m->status = ds_fill_created(m);
+    }
     /* When even that fails, the sweep finds it. */
     if (has_failed(m) && m->is_long && delete_now(m, true) != WEIR_OK) m->is_long = false;
     loop_post(m->loop, &m->post);

@@ -600,6 +600,16 @@ def readers_do_not_wait_for_long_forks():
 
 
 @case
+def a_long_fork_that_is_there_tells_its_end():
+    with Server() as server:
+        filled(server, "a", 8)
+        fields = [("Stream-Forked-From", path_of("a"))]
+        for status in (201, 200):
+            answer = server.ask("PUT", path_of("f"), fields, b"[1]")
+            equal((answer.status, answer.field("stream-next-offset")), (status, offset_of(9)))
+
+
+@case
 def a_long_fork_whose_source_is_deleted_leaves_nothing():
     with Server() as server:
         filled(server, "a", 30)
