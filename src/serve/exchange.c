@@ -411,7 +411,8 @@ void exchange_text(struct exchange *ex, int status, const char *media_type, stru
 {
     struct weir_buf *b = begin_head(checked(ex), status);
     http_write_field(b, "Content-Type", weir_slice_of(media_type));
-    http_write_u64_field(b, "Content-Length", text.len);
+    /* A handler of HEAD that has no body at hand does not know how long that would be. */
+    if (!ex->is_head || text.len > 0) http_write_u64_field(b, "Content-Length", text.len);
     http_end_head(b);
     put_out(ex, b, ex->is_head ? slice_of(NULL, 0) : text);
     finish(ex, ex->is_head ? 0 : text.len);
