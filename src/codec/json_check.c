@@ -107,7 +107,8 @@ static bool is_hex(char c)
 /* p is behind the backslash. */
 static const char *check_escape(struct checker *c, const char *p)
 {
-    if (p == c->end || (*p != 'u' && !memchr("\"\\/bfnrt", *p, 8))) return fail(c, p, "an escape");
+    static const char escapes[] = {'"', '\\', '/', 'b', 'f', 'n', 'r', 't', 'u'};
+    if (p == c->end || !memchr(escapes, *p, sizeof escapes)) return fail(c, p, "an escape");
     if (*p++ != 'u') return p;
     for (unsigned i = 0; i < 4; i++, p++)
         if (p == c->end || !is_hex(*p)) return fail(c, p, "four hexadecimal digits");

@@ -238,6 +238,7 @@ static bool gather(struct sub *s, uint64_t upto)
     size_t at = 0;
     for (uint64_t id = s->next; id <= upto; id = next) {
         struct weir_slice got = piece(s, id, upto, &next);
+        CHECK(got.ptr);
         memcpy(c->bytes + at, got.ptr, got.len);
         at += got.len;
     }

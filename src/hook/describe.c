@@ -112,7 +112,7 @@ static void put_escaped(struct weir_buf *out, struct weir_slice text)
     for (size_t i = 0; i < text.len; i++) {
         unsigned char c = (unsigned char)text.ptr[i];
         bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                        (c >= '0' && c <= '9') || memchr("-_.~", c, 4);
+                        (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.' || c == '~';
         if (is_plain) weir_buf_append_char(out, (char)c);
         else weir_buf_printf(out, "%%%02X", c);
     }

@@ -204,8 +204,8 @@ static bool write_once(struct conn *c)
 static void look_at_feed(struct conn *c)
 {
     if (c->feed.state == FEED_NONE && c->first && c->first->state == EX_WATCHING) feed_open(c);
-    if (c->feed.state == FEED_OPENING && c->feed.sub.state != SUB_OPENING) feed_begin(c);
-    else if (c->feed.state == FEED_WAITING) feed_begin(c);
+    bool is_known = c->feed.state == FEED_OPENING && c->feed.sub.state != SUB_OPENING;
+    if (is_known || c->feed.state == FEED_WAITING) feed_begin(c);
 }
 
 static void write_all(struct conn *c)

@@ -244,17 +244,16 @@ static enum weir_status bind_all(struct server *s, struct server_error *e)
 static enum weir_status read_webhook_options(struct server *s, struct server_error *e)
 {
     const struct server_options *o = &s->options;
-    size_t len = o->public_url ? strlen(o->public_url) : 0;
+    const char *url = o->public_url ? o->public_url : "";
+    size_t len = strlen(url);
     for (unsigned i = 0; i < o->n_webhook_allow; i++)
         if (!target_rules_add(&s->targets, o->webhook_allow[i]))
             return fail(e, WEIR_INVALID, "%s: neither a host nor an address or prefix of some",
                         o->webhook_allow[i]);
-    bool is_good = !o->public_url || strncmp(o->public_url, "http://", 7) == 0 ||
-                   strncmp(o->public_url, "https://", 8) == 0;
-    if (is_good && (len == 0 || (len < PUBLIC_URL_BYTES && o->public_url[len - 1] != '/')))
-        return WEIR_OK;
-    return fail(e, WEIR_INVALID, "%s: not a URL such as https://streams.example.com",
-                o->public_url);
+    if (!o->public_url) return WEIR_OK;
+    bool is_good = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
+    if (is_good && len < PUBLIC_URL_BYTES && url[len - 1] != '/') return WEIR_OK;
+    return fail(e, WEIR_INVALID, "%s: not a URL such as https://streams.example.com", url);
 }
 
 static enum weir_status load_tls(struct server *s, struct server_error *e)

@@ -271,9 +271,10 @@ static void decide(struct store *s, struct commit *c)
 
 static char *put_id(char *at, uint64_t id)
 {
+    static const char field[] = {'i', 'd', ':', ' '};
     size_t n = n_digits(id);
-    memcpy(at, "id: ", 4);
-    at += 4;
+    memcpy(at, field, sizeof field);
+    at += sizeof field;
     for (size_t i = n; i > 0; i--, id /= 10) at[i - 1] = (char)('0' + id % 10);
     at[n] = '\n';
     return at + n + 1;

@@ -192,17 +192,17 @@ static void find_state(struct store *s, struct db_reader *reader, struct weir_sl
         .exists = true, .is_sealed = row.is_sealed, .log_id = row.id, .last = row.last};
 }
 
-void store_read(struct store *s, struct weir_slice name, uint64_t from, size_t max_bytes,
+void store_read(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
                 struct log_read *out)
 {
-    if (store_read_now(s, name, from, max_bytes, out)) return;
+    if (store_read_now(s, log, from, max_bytes, out)) return;
     struct db_reader *reader = store_take_reader(s);
     if (!reader) {
         out->status = WEIR_IO;
         return;
     }
     /* Events of a log that the index knows are in the database up to where the index begins. */
-    if (!out->state.exists) find_state(s, reader, name, out);
+    if (!out->state.exists) find_state(s, reader, log, out);
     if (out->status == WEIR_OK && max_bytes > 0 && from <= out->state.last)
         read_rows(s, reader, from, max_bytes, out);
     store_give_reader(s, reader);
