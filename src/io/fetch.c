@@ -397,17 +397,21 @@ static void start_waiting(struct fetcher *f)
     }
 }
 
-static void end_finished(struct fetcher *f)
+/* Whether there were any: then others may begin in their place. */
+static bool end_finished(struct fetcher *f)
 {
     CURLMsg *message;
     int n_left;
+    bool has_ended = false;
     while ((message = curl_multi_info_read(f->multi, &n_left))) {
         char *user = NULL;
         CURLcode code = message->data.result;
         if (message->msg != CURLMSG_DONE) continue;
         curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
         finish(f, checked((void *)user), code);
+        has_ended = true;
     }
+    return has_ended;
 }
 
 static void *run(void *user)
@@ -418,7 +422,7 @@ static void *run(void *user)
         end_aborted(f);
         start_waiting(f);
         CHECK(curl_multi_perform(f->multi, &n_running) == CURLM_OK);
-        end_finished(f);
+        if (end_finished(f)) continue;
         /* What was posted meanwhile has woken it. */
         CHECK(curl_multi_poll(f->multi, NULL, 0, POLL_MS, NULL) == CURLM_OK);
     }
