@@ -42,10 +42,25 @@ WEIR_MUST_CHECK enum weir_status dataset_open(struct dataset **out, struct store
                                               struct weir_slice user);
 void dataset_free(struct dataset *d); /* NULL is allowed */
 
-/* For tests and for those who compute: a whole series, copied; days must rise. */
+/*
+ * For tests and for those who compute. Everything is copied; sessions and results may be added in
+ * any order, but before the first of them is asked for. WEIR_LIMIT beyond a ceiling, WEIR_NOMEM.
+ */
+
+/* A whole series; days must rise (WEIR_INVALID), and there may be one of a metric (WEIR_EXISTS).
+ * `quality` NULL: all good; `sources` NULL: not known. */
 WEIR_MUST_CHECK enum weir_status dataset_add_series(struct dataset *d, const struct series *s);
 WEIR_MUST_CHECK enum weir_status dataset_add_workout(struct dataset *d, const struct workout *w);
+WEIR_MUST_CHECK enum weir_status dataset_add_sleep(struct dataset *d, const struct sleep *s);
 WEIR_MUST_CHECK enum weir_status dataset_add_lab(struct dataset *d, const struct lab *l);
+
+/* A metric of the person's own, by the name their table has; the same again for the same name. */
+WEIR_MUST_CHECK enum weir_status dataset_add_metric(struct dataset *d, struct weir_slice name,
+                                                    const struct metric **out);
+
+/* The number of a source, from 1; the same again for the same name and kind. 0 is nobody. */
+WEIR_MUST_CHECK enum weir_status dataset_add_source(struct dataset *d, const struct source *source,
+                                                    uint16_t *out);
 
 /* WEIR_NOT_FOUND when there is no value of it. */
 WEIR_MUST_CHECK enum weir_status dataset_series(struct dataset *d, const struct metric *m,
