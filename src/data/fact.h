@@ -111,4 +111,9 @@ struct fact_sink {
     enum weir_status (*lab)(void *user, const struct lab *l);
     void (*refuse)(void *user, uint64_t line, const char *reason);
     void (*ignore)(void *user, struct weir_slice what); /* known to be of no use: counted by name */
+    /*
+     * When a file says when it was written: its day and those behind it were not over then. Of
+     * several such moments the newest counts. A sink that does not care leaves it NULL.
+     */
+    enum weir_status (*exported)(void *user, struct moment at);
 };

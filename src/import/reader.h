@@ -22,9 +22,10 @@ struct reader_context {
     struct weir_slice
         file_name;           /* the last part: "heart_rate-2025-03-01.json"; some kinds need it */
     const struct zone *zone; /* of times that do not say theirs */
+    struct weir_slice note;  /* for resume(): what note() said at the mark */
 };
 
-enum { READER_ERROR_BYTES = 256 };
+enum { READER_ERROR_BYTES = 256, READER_NOTE_BYTES = 96 };
 
 struct reader_kind {
     const char *name;  /* "apple" */
@@ -46,6 +47,8 @@ struct reader_kind {
     uint64_t (*mark)(const struct reader *r);
     WEIR_MUST_CHECK enum weir_status (*resume)(struct reader **out, const struct reader_context *c,
                                                uint64_t mark);
+    /* What resume() has to know beside the offset, as text; NULL: nothing. */
+    void (*note)(const struct reader *r, char out[READER_NOTE_BYTES]);
 };
 
 enum { READER_HEAD_BYTES = 16 << 10 }; /* what recognise() wants to see, if there is so much */
