@@ -28,6 +28,7 @@ enum {
     MAX_SEGMENTS = 4096,
     PATH_BYTES = 1024,
     ZERO_BYTES = 1 << 16,
+    READ_PIECE_BYTES = 1 << 18,
 };
 
 struct slot {
@@ -219,12 +220,42 @@ static int by_serial(const void *a, const void *b)
     return ((*x)->head.serial > (*y)->head.serial) - ((*x)->head.serial < (*y)->head.serial);
 }
 
-static WEIR_MUST_CHECK enum weir_status read_segment(struct recovery *r, struct slot *s)
+/* Has the first `wanted` bytes of a segment in memory, or all that there are. */
+static WEIR_MUST_CHECK enum weir_status read_segment(struct recovery *r, struct slot *s,
+                                                     size_t wanted)
 {
-    char *bytes = mem_realloc(r->bytes, s->n_bytes);
+    if (wanted > s->n_bytes) wanted = s->n_bytes;
+    char *bytes = mem_realloc(r->bytes, wanted);
     if (!bytes) return WEIR_NOMEM;
     r->bytes = bytes;
-    return file_read_at(&s->file, r->bytes, s->n_bytes, 0, &r->len);
+    return file_read_at(&s->file, r->bytes, wanted, 0, &r->len);
+}
+
+/* Whether the record at `at` may go on behind the bytes that are in memory. */
+static bool is_cut(const struct recovery *r, const struct slot *s, size_t at)
+{
+    size_t claims = record_claims(slice_of(r->bytes + at, r->len - at));
+    return claims > r->len - at && claims <= s->n_bytes - at;
+}
+
+/* Takes the record at *at if it is the one due; WEIR_NOT_FOUND when there is none. */
+static WEIR_MUST_CHECK enum weir_status take_record(struct recovery *r, struct slot *s, size_t *at)
+{
+    struct journal *j = r->j;
+    struct record record;
+    enum weir_status st = WEIR_OK;
+    if (*at > r->len) return WEIR_NOT_FOUND;
+    bool is_read = record_read(slice_of(r->bytes + *at, r->len - *at), s->head.serial, &record);
+    if (!is_read && is_cut(r, s, *at)) {
+        st = read_segment(r, s, s->n_bytes);
+        if (st != WEIR_OK) return st;
+        is_read = record_read(slice_of(r->bytes + *at, r->len - *at), s->head.serial, &record);
+    }
+    if (!is_read || record.number != j->next) return WEIR_NOT_FOUND;
+    if (record.number > j->released) st = r->on_record(r->user, record.number, record.payload);
+    s->last = j->next++;
+    *at += record.n_bytes;
+    return st;
 }
 
 /* Whether some record behind `at` says that number `missing` was durable. */
@@ -233,27 +264,49 @@ static bool is_lost(const struct recovery *r, const struct slot *s, size_t at, u
     struct record record;
     for (; at + RECORD_HEAD_BYTES <= r->len; at += RECORD_ALIGN) {
         struct weir_slice rest = slice_of(r->bytes + at, r->len - at);
-        if (record_may_vouch_for(rest, missing) && record_read(rest, s->head.serial, &record))
+        if (record_may_vouch_for(rest, missing, s->n_bytes) &&
+            record_read(rest, s->head.serial, &record))
             return true;
     }
     return false;
+}
+
+/*
+ * Whether is_lost() has to look behind `at`: it goes through the segment piece by piece, for most
+ * of it is zeros or what it held long ago, which need not be in memory as a whole.
+ */
+static WEIR_MUST_CHECK enum weir_status has_suspects(struct slot *s, size_t at, uint64_t missing,
+                                                     bool *out)
+{
+    char *piece = mem_alloc(READ_PIECE_BYTES);
+    if (!piece) return WEIR_NOMEM;
+    enum weir_status st = WEIR_OK;
+    size_t n = 0;
+    *out = false;
+    do {
+        st = file_read_at(&s->file, piece, READ_PIECE_BYTES, at, &n);
+        if (st != WEIR_OK) break;
+        for (size_t i = 0; i + RECORD_HEAD_BYTES <= n && !*out; i += RECORD_ALIGN)
+            *out = record_may_vouch_for(slice_of(piece + i, n - i), missing, s->n_bytes);
+        at += READ_PIECE_BYTES - RECORD_HEAD_BYTES; /* a head over the seam is seen whole */
+    } while (n == READ_PIECE_BYTES && !*out);
+    mem_free(piece);
+    return st;
 }
 
 /* Takes the records of a segment that begins with the number due. */
 static WEIR_MUST_CHECK enum weir_status take_segment(struct recovery *r, struct slot *s)
 {
     struct journal *j = r->j;
-    struct record record;
-    enum weir_status st = read_segment(r, s);
+    bool is_suspect = false;
     size_t at = SEGMENT_HEAD_BYTES;
-    while (st == WEIR_OK && at < r->len &&
-           record_read(slice_of(r->bytes + at, r->len - at), s->head.serial, &record) &&
-           record.number == j->next) {
-        if (record.number > j->released) st = r->on_record(r->user, record.number, record.payload);
-        s->last = j->next++;
-        at += record.n_bytes;
+    enum weir_status st = read_segment(r, s, READ_PIECE_BYTES);
+    while (st == WEIR_OK) st = take_record(r, s, &at);
+    if (st == WEIR_NOT_FOUND) st = has_suspects(s, at, j->next, &is_suspect);
+    if (st == WEIR_OK && is_suspect) {
+        st = read_segment(r, s, s->n_bytes);
+        if (st == WEIR_OK && is_lost(r, s, at, j->next)) st = WEIR_CORRUPT;
     }
-    if (st == WEIR_OK && is_lost(r, s, at, j->next)) st = WEIR_CORRUPT;
     s->is_live = s->last > j->released;
     return st;
 }

@@ -76,12 +76,24 @@ void record_write(struct weir_buf *out, uint64_t serial, const struct record *re
     weir_buf_append(out, zeros, record_size(len) - RECORD_HEAD_BYTES - len);
 }
 
-bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing)
+static bool is_blank(const char *head)
+{
+    return get_le(head + 8, 8) == 0;
+}
+
+size_t record_claims(struct weir_slice bytes)
+{
+    if (bytes.len < RECORD_HEAD_BYTES) return RECORD_HEAD_BYTES;
+    return is_blank(bytes.ptr) ? 0 : record_size((size_t)get_le(bytes.ptr, 4));
+}
+
+bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing, size_t segment_bytes)
 {
     if (bytes.len < RECORD_HEAD_BYTES) return false;
     uint64_t number = get_le(bytes.ptr + 8, 8);
     uint64_t durable = get_le(bytes.ptr + 16, 8);
-    return durable >= missing && durable < number;
+    if (durable < missing || durable >= number) return false;
+    return number - missing <= segment_bytes / RECORD_HEAD_BYTES;
 }
 
 bool record_read(struct weir_slice bytes, uint64_t serial, struct record *record)
@@ -93,6 +105,6 @@ bool record_read(struct weir_slice bytes, uint64_t serial, struct record *record
     record->durable = get_le(bytes.ptr + 16, 8);
     record->payload = slice_of(bytes.ptr + RECORD_HEAD_BYTES, len);
     record->n_bytes = record_size(len);
-    if (record->number == 0) return false; /* a segment's zeros; spares the checksum */
+    if (is_blank(bytes.ptr)) return false; /* a segment's zeros; spares the checksum */
     return get_le(bytes.ptr + RECORD_CRC_AT, 4) == record_crc(serial, bytes.ptr, record->payload);
 }

@@ -54,11 +54,15 @@ size_t record_size(size_t payload_bytes);
 /* Appends a record of the segment with this serial. */
 void record_write(struct weir_buf *out, uint64_t serial, const struct record *record);
 
+/* How many bytes have to be there to tell what they begin with; 0: they are no record for sure. */
+size_t record_claims(struct weir_slice bytes);
+
 /*
  * Whether bytes may begin a record that calls number `missing` durable. A cheap look
- * at the numbers before record_read() sums it all up.
+ * at the numbers before record_read() sums it all up: a segment of so many bytes has no
+ * room for numbers that are far beyond.
  */
-bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing);
+bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing, size_t segment_bytes);
 
 /* The record that `bytes` begin with; false when they begin with none of this segment. */
 bool record_read(struct weir_slice bytes, uint64_t serial, struct record *record);

@@ -32,7 +32,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     bool has_head = segment_head_read(rest, &head);
     if (has_head) rest = slice_from(rest, SEGMENT_HEAD_BYTES);
     while (rest.len >= RECORD_ALIGN) {
-        (void)record_may_vouch_for(rest, 1);
+        (void)record_may_vouch_for(rest, 1, rest.len);
         bool is_record = record_read(rest, head.serial, &record);
         fuzz_true("a record lies inside", !is_record || record.n_bytes <= rest.len);
         if (is_record) check_record(rest, head.serial, &record);

@@ -210,6 +210,70 @@ TEST(missing_durable_record_is_corruption_not_the_end)
     T_EQ(journal_open(&j, folder, &small, 0, see, &seen), WEIR_CORRUPT);
 }
 
+/* ---- a segment larger than what is read of it at a time ---- */
+
+enum { LARGE_RECORD = 100000, N_LARGE = 30 };
+static const struct journal_options large = {.segment_bytes = 4 << 20, .max_segments = 2};
+
+static enum weir_status count_large(void *user, uint64_t number, struct weir_slice bytes)
+{
+    uint64_t *n = user;
+    T_EQ(number, *n + 1);
+    T_EQ(bytes.len, LARGE_RECORD);
+    T_EQ((unsigned char)bytes.ptr[LARGE_RECORD - 1], (unsigned char)number);
+    *n = number;
+    return WEIR_OK;
+}
+
+static void write_large(const char *folder)
+{
+    static char bytes[LARGE_RECORD];
+    uint64_t number = 0;
+    struct journal *j;
+    T_EQ(journal_open(&j, folder, &large, 0, count_large, &number), WEIR_OK);
+    for (int i = 1; i <= N_LARGE; i++) {
+        memset(bytes, i, sizeof bytes);
+        T_EQ(journal_write(j, slice_of(bytes, sizeof bytes), &number), WEIR_OK);
+        T_EQ(journal_sync(j), WEIR_OK);
+    }
+    journal_close(j);
+}
+
+TEST(records_over_the_seams_of_what_is_read_come_back)
+{
+    const char *folder = t_temp_dir();
+    struct journal *j;
+    uint64_t n = 0;
+    write_large(folder);
+    T_EQ(journal_open(&j, folder, &large, 0, count_large, &n), WEIR_OK);
+    T_EQ(n, N_LARGE);
+    journal_close(j);
+}
+
+TEST(a_lost_record_is_noticed_wherever_it_was)
+{
+    const char *folder = t_temp_dir();
+    char path[256];
+    snprintf(path, sizeof path, "%s/journal-0000", folder);
+    for (uint64_t lost = 1; lost < N_LARGE; lost++) {
+        struct journal *j;
+        struct file f;
+        uint64_t n = 0;
+        write_large(folder);
+        T_EQ(file_open(&f, path, FILE_MUST_EXIST), WEIR_OK);
+        uint64_t at = SEGMENT_HEAD_BYTES + (lost - 1) * record_size(LARGE_RECORD);
+        /* By turns the head is gone, its length is nonsense, or the payload is damaged. */
+        static const char zeros[RECORD_HEAD_BYTES];
+        static const char *const damage[] = {zeros, "\xff\xff\xff\x7f", "xx"};
+        static const size_t len[] = {sizeof zeros, 4, 2}, behind[] = {0, 0, LARGE_RECORD / 2};
+        T_EQ(file_write_at(&f, slice_of(damage[lost % 3], len[lost % 3]), at + behind[lost % 3]),
+             WEIR_OK);
+        file_close(&f);
+        T_EQ(journal_open(&j, folder, &large, 0, count_large, &n), WEIR_CORRUPT);
+        T_EQ(unlink(path), 0);
+    }
+}
+
 /* ---- power cuts: the disk as it would have been, at every write boundary ---- */
 
 enum { MAX_OPS = 4000, SECTOR = 512, N_FILES = 8, FILE_BYTES = 65536 };

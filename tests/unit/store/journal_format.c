@@ -78,5 +78,5 @@ TEST(zeros_are_no_record)
     char zeros[256] = {0};
     struct record got;
     T_OK(!record_read(slice_of(zeros, sizeof zeros), 7, &got));
-    T_OK(!record_may_vouch_for(slice_of(zeros, sizeof zeros), 1));
+    T_OK(!record_may_vouch_for(slice_of(zeros, sizeof zeros), 1, sizeof zeros));
 }
