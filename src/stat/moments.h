@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Moments of a sample. A result that is not defined is NAN, which callers must say in words.
+ * Values are finite and none is missing; whoever has gaps leaves them out first.
  *
  * Pure functions; any thread.
  */
@@ -8,6 +9,32 @@
 
 #include <stddef.h>
 
-/* Compensated: the error does not grow with n. The mean of nothing is NAN. */
+/*
+ * A sum that is compensated after Neumaier: its error does not grow with n. Begin with a zeroed
+ * struct; stat_total() at any time.
+ */
+struct stat_adder {
+    double sum, lost;
+};
+
+void stat_add(struct stat_adder *a, double x);
+
+static inline double stat_total(const struct stat_adder *a)
+{
+    return a->sum + a->lost;
+}
+
+/* The sum of nothing is 0, its mean NAN. */
 double stat_sum(const double *x, size_t n);
 double stat_mean(const double *x, size_t n);
+
+/* With n-1; NAN below two values. The variance of values that are all equal is exactly 0. */
+double stat_variance(const double *x, size_t n);
+double stat_sd(const double *x, size_t n);
+
+/* Standard deviation in percent of the mean's size; NAN where that is 0. */
+double stat_cv(const double *x, size_t n);
+
+/* NAN of nothing. */
+double stat_min(const double *x, size_t n);
+double stat_max(const double *x, size_t n);
