@@ -18,6 +18,9 @@ enum {
     PLAN_CONDITIONS = 8,  /* in one `where` */
     PLAN_ROWS = 4096,     /* most rows of an answer */
     PLAN_NAME_BYTES = 64, /* longest name of a metric of the person's own */
+    PLAN_NOTES = 6,
+    PLAN_LAST_DAYS = 100000, /* most of `last`, `skip` and shifts */
+    PLAN_ROLLING_DAYS = 366,
 };
 
 enum plan_op {
@@ -77,14 +80,19 @@ struct plan_having {
 
 /*
  * A window of days. Relative ones count from the newest day with data, which is "today".
- * `last` n days, `skip` days before that: last 30 skip 30 are the 30 before the last 30.
+ * `last` n days, `skip` days before that: last 30 skip 30 are the 30 before the last 30. One
+ * with `last` has open ends. A window that is zeroed is not open: begin with plan_init().
  */
 struct plan_window {
     int32_t from, to; /* both included; DAY_NONE: open at that end */
     uint32_t last, skip;
 };
 
-/* A condition on the day; all of a `where` must hold. */
+/*
+ * A condition on the day; all of a `where` must hold. A metric without a value on that day fails
+ * it, with is_not too. Of workouts, a condition on a field of the plan's own kind (or of any kind)
+ * and day is on the very session: runs of more than 10 km; else on whether the day has such one.
+ */
 enum plan_condition_kind { WHERE_METRIC, WHERE_WORKOUT, WHERE_WEEKDAY, WHERE_MONTH };
 
 struct plan_condition {
@@ -114,7 +122,9 @@ enum plan_method {
     METHOD_SPEARMAN,
     METHOD_KENDALL
 };
-enum plan_per { PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR };
+
+/* TREND: slope by so long, a week by default. Sums and counts: so many in such a time. */
+enum plan_per { PER_NONE, PER_DAY, PER_WEEK, PER_MONTH, PER_YEAR };
 
 struct plan {
     enum plan_op op;
@@ -123,6 +133,7 @@ struct plan {
     const struct activity *activity; /* PLAN_OF_WORKOUTS; NULL: of any kind */
     enum plan_field field;
     const struct analyte *analyte; /* PLAN_OF_LAB */
+    const char *lab;               /* its label, when it is not in the catalogue */
     struct plan_window window;
     struct plan_where where;
     uint32_t newest; /* only so many of the newest sessions or results; 0: all */
@@ -137,7 +148,7 @@ struct plan {
     bool by_value, descending; /* LIST */
     uint32_t days;             /* ROLLING */
 
-    struct plan_window window_b; /* COMPARE: group b; group a is the plan's own */
+    struct plan_window window_b; /* COMPARE: all of group b; group a is the plan's own */
     struct plan_where where_b;
     enum plan_result result; /* COMPARE, CHANGE */
 
@@ -150,6 +161,9 @@ struct plan {
 
     const char *unit; /* to convert the answer to; NULL: the subject's own */
 };
+
+/* All windows open, all else zero: the mean of whatever subject is set. */
+void plan_init(struct plan *plan);
 
 /* What is wrong with a plan: the path of the member and a sentence. */
 struct plan_error {
@@ -173,6 +187,7 @@ struct plan_row {
     const char *key; /* "Tuesday", "2025-03", "a" */
     double value;    /* NAN: none */
     size_t n;
+    double z; /* ANOMALY: how far from the rest; else 0 */
 };
 
 enum plan_value { VALUE_NONE, VALUE_NUMBER, VALUE_DATE, VALUE_TEXT };
@@ -185,18 +200,25 @@ struct plan_answer {
     const char *text;  /* "Tuesday" */
     const char *clock; /* "23:16": a time of day for people; NULL */
     const char *unit;
-    size_t n;         /* values that it rests on */
-    int32_t from, to; /* the window as it was resolved */
+    size_t n;             /* values that it rests on */
+    int32_t from, to;     /* the window as it was resolved */
+    int32_t from_b, to_b; /* COMPARE: that of group b; else DAY_NONE */
     const struct plan_row *rows;
     size_t n_rows;
-    const char *reason;   /* "no data for blood oxygen" */
-    const char *notes[4]; /* what a reader has to know: partial days left out, … */
+    const char *reason;            /* "no data for blood oxygen" */
+    const char *notes[PLAN_NOTES]; /* what a reader has to know: partial days left out, … */
     size_t n_notes;
 };
 
-/* Memory of the answer is the arena's. WEIR_OK also for an answer that says "no data". */
+/*
+ * Memory of the answer is the arena's. WEIR_OK also for an answer that says "no data";
+ * WEIR_BAD_FIELD for a plan that plan_check() refuses.
+ */
 WEIR_MUST_CHECK enum weir_status plan_run(const struct plan *plan, struct dataset *d,
                                           struct arena *arena, struct plan_answer *out);
 
 /* {"plan","value","unit","n","window","date"?,"rows"?,"notes"?} or {"unanswerable","plan"}. */
 void plan_put_answer(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a);
+
+/* One sentence for people: "Mean steps, 2025-01-01 to 2025-01-31: 8,432 (30 days)". */
+void plan_say(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a);
