@@ -6,10 +6,11 @@ Writes people.jsonl from wordings.txt, and people_held.jsonl from wordings_held.
 which a person wrote by hand, with a few metrics, windows, thresholds and people, and with the
 answer that oracle.py gives. The same at every run.
 
-A line of wordings is `tokens :: text`, or only the text. Tokens narrow what may be filled in
-(metrics, activities, fields, users) or say what the text means (a comparison, max or min); `?`
-marks a wording on which reasonable people would disagree, which is asked but does not count.
-A question whose answer would depend on a choice (a tie, too few values) is not written.
+The sections "forms" and "names" add ways to say a window or a metric. In the others a line is
+`tokens :: text`, or only the text. Tokens narrow what may be filled in (metrics, activities,
+fields, users) or say what the text means (a comparison, max or min); `?` marks a wording on which
+reasonable people would disagree, which is asked but does not count. A question whose answer would
+depend on a choice (a tie, too few values) is not written.
 """
 import calendar
 import datetime
@@ -314,11 +315,49 @@ WINDOWS = [last_days, last_days, last_days, last_weeks, month, month, bare_month
            everything, everything]
 
 
-def window_of(random_, person, needs_noun, kinds=None):
-    while True:
-        found = random_.choice(kinds or WINDOWS)(random_, person)
-        if found and (found[3] or not needs_noun):
+class Extra:
+    """Names of metrics and forms of windows that stand in the file of wordings itself."""
+
+    def __init__(self, path):
+        self.forms, self.names, lines = {}, {}, None
+        with open(path, encoding="utf-8") as file:
+            for line in file:
+                line = line.rstrip("\n")
+                found = re.fullmatch(r"# (forms|names) (\w+)", line)
+                if found:
+                    table = self.forms if found.group(1) == "forms" else self.names
+                    lines = table.setdefault(found.group(2), [])
+                elif line.startswith("#"):
+                    lines = None
+                elif line and lines is not None:
+                    lines.append(line)
+
+    def name(self, random_, metric):
+        chosen = self.names.get(metric)
+        return random_.choice(chosen) if chosen and random_.random() < 0.25 else None
+
+    def window(self, random_, kind, found):
+        """The same window in one of the forms of the file, half the time."""
+        if kind not in self.forms or random_.random() < 0.5:
             return found
+        start, end = found[0], found[1]
+        n = (end - start).days + 1
+        values = {"n": n, "word": WORDS.get(n, n), "s": start, "e": end, "yy": start.year % 100,
+                  "mm": f"{start.month:02d}"}
+        for letter, date in (("s", start), ("e", end)):
+            values.update({letter + "d": date.day, letter + "m": date.strftime("%B"),
+                           letter + "b": date.strftime("%b"), letter + "y": date.year,
+                           letter + "o": ordinal(date.day)})
+        adverb, noun = random_.choice(self.forms[kind]).split(" | ")
+        return start, end, adverb.format(**values), noun.format(**values)
+
+
+def window_of(random_, person, extra, needs_noun, kinds=None):
+    while True:
+        kind = random_.choice(kinds or WINDOWS)
+        found = kind(random_, person)
+        if found and (found[3] or not needs_noun):
+            return extra.window(random_, kind.__name__, found)
 
 
 def single_day(random_, person, metric):
@@ -413,8 +452,9 @@ class Skip(Exception):
 class Fill:
     """One wording with one person: picks what stands in the braces, and collects the spec."""
 
-    def __init__(self, random_, person, tokens, text):
+    def __init__(self, random_, person, extra, tokens, text):
         self.random, self.person, self.tokens, self.text = random_, person, tokens, text
+        self.extra = extra
         self.values, self.spec = {}, {}
 
     def has(self, token):
@@ -442,14 +482,16 @@ class Fill:
         metric = self.random.choice(choices)
         if not self.person.daily.get(metric):
             raise Skip
-        self.values[slot] = self.name_of(table, metric)
+        extra = self.extra.name(self.random, metric) if table is NAMES else None
+        self.values[slot] = extra or self.name_of(table, metric)
         self.spec[key] = metric
         return metric
 
     def window(self, kinds=None):
         if not (self.wants("w") or self.wants("W") or self.wants("wn")):
             return
-        start, end, adverb, noun = window_of(self.random, self.person, self.wants("wn"), kinds)
+        start, end, adverb, noun = window_of(self.random, self.person, self.extra,
+                                              self.wants("wn"), kinds)
         self.values.update(w=adverb, wn=noun, W=adverb[0].upper() + adverb[1:])
         self.spec.update(start=start.isoformat(), end=end.isoformat())
 
@@ -974,16 +1016,16 @@ def wordings(path):
                 group = line[3:]
             elif line.startswith("# "):
                 kind, group = line[2:], None
-            elif line and not line.startswith("//"):
+            elif line and not kind.startswith(("forms ", "names ")):
                 head, bar, text = line.partition(" :: ")
                 tokens = re.split(r"[ ,]", head) if bar else []
                 yield kind, group, tokens, text if bar else line
 
 
-def draw(random_, people, kind, tokens, text):
+def draw(random_, people, extra, kind, tokens, text):
     for _ in range(400):
         user = random_.choice(USERS)
-        fill = Fill(random_, people[user], [t for t in tokens if t != "?"], text)
+        fill = Fill(random_, people[user], extra, [t for t in tokens if t != "?"], text)
         try:
             KINDS[kind][1](fill)
             question = fill.done()
@@ -1016,7 +1058,7 @@ def long_texts():
 def build(source, target, seed, with_long):
     random_ = random.Random(seed)
     people = {user: oracle.Person(PEOPLE, user) for user in set(USERS)}
-    rows, seen = [], set()
+    extra, rows, seen = Extra(source), [], set()
 
     def add(user, question, kind, answer, spec, debatable):
         if (user, question) in seen:
@@ -1035,7 +1077,7 @@ def build(source, target, seed, with_long):
                 add(user, text, kind, None, {"op": group}, "?" in tokens)
             continue
         for _ in range(KINDS[kind][0]):
-            found = draw(random_, people, kind, tokens, text)
+            found = draw(random_, people, extra, kind, tokens, text)
             if found is None:
                 print(f"no draw for {kind}: {text}", file=sys.stderr)
                 continue
