@@ -2,9 +2,14 @@
 /* The kinds of files there are readers for, and which of them a file is. */
 #include <string.h>
 
-#include "import/reader.h"
+#include "import/kinds.h"
 
-const struct reader_kind *const reader_kinds[] = {NULL};
+const struct reader_kind *const reader_kinds[] = {
+    &reader_labs,
+    &reader_activities,
+    &reader_plain,
+    NULL,
+};
 
 const struct reader_kind *reader_kind_find(const char *name)
 {

@@ -16,6 +16,11 @@
 
 struct reader;
 
+/* What a person may say of files that do not: which of 03/04/2025 is the month; pounds and miles.
+ */
+enum date_order { DATES_UNKNOWN, DATES_MONTH_FIRST, DATES_DAY_FIRST };
+enum unit_system { UNITS_UNKNOWN, UNITS_METRIC, UNITS_IMPERIAL };
+
 /* What a reader needs to know beside the bytes. */
 struct reader_context {
     struct fact_sink sink;
@@ -23,6 +28,9 @@ struct reader_context {
         file_name;           /* the last part: "heart_rate-2025-03-01.json"; some kinds need it */
     const struct zone *zone; /* of times that do not say theirs */
     struct weir_slice note;  /* for resume(): what note() said at the mark */
+    enum date_order dates;
+    enum unit_system units;
+    struct weir_slice person; /* of a file with several people: the id of the one; may be empty */
 };
 
 enum { READER_ERROR_BYTES = 256, READER_NOTE_BYTES = 96 };

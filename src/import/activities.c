@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Plain tables of workouts: "date,start,activity,duration_min,distance_km,avg_hr,calories". */
+#include "base/slice.h"
+#include "import/kinds.h"
+#include "import/table_workout.h"
+
+static const struct table_column columns[] = {
+    {"date|datum|fecha|data|day|activity date|workout date", FIELD_DATE, NULL, NULL},
+    {"start|start time|started|begin|begin time|start date|startzeit|beginn|time of day|started at",
+     FIELD_START, NULL, NULL},
+    {"activity|sport|workout|activity type|exercise|workout type|sport type|aktivität|"
+     "sportart|actividad|activité|type",
+     FIELD_ACTIVITY, NULL, NULL},
+    {"duration|duration min|duration minutes|minutes|mins|elapsed time|moving time|dauer|dauer min|"
+     "duración|durée|length|total time|time",
+     FIELD_DURATION, NULL, "min"},
+    {"duration s|duration sec|duration seconds|seconds|duration in seconds", FIELD_DURATION, NULL,
+     "s"},
+    {"duration h|duration hours|hours", FIELD_DURATION, NULL, "h"},
+    {"distance km|km|kilometers|kilometres|distanz km|distance in km", FIELD_DISTANCE, NULL, "km"},
+    {"distance mi|miles|distance miles|distance in miles", FIELD_DISTANCE, NULL, "mi"},
+    {"distance m|meters|metres|distance meters|distance metres|distance in meters", FIELD_DISTANCE,
+     NULL, "meter"},
+    {"distance|distanz|strecke|distancia|distanza", FIELD_DISTANCE, NULL, NULL},
+    {"calories|kcal|energy|active calories|calories kcal|energy kcal|kalorien|calorías|calories "
+     "burned|active energy",
+     FIELD_KCAL, NULL, "kcal"},
+    {"avg hr|average hr|avg heart rate|average heart rate|heart rate|hr|mean hr|avg bpm|hr avg|"
+     "heart rate avg|Ø herzfrequenz|durchschnittliche herzfrequenz",
+     FIELD_AVG_HR, NULL, NULL},
+    {"max hr|maximum hr|max heart rate|maximum heart rate|max bpm|hr max|maximale herzfrequenz",
+     FIELD_MAX_HR, NULL, NULL},
+    {"steps|schritte|pasos|pas|step count", FIELD_STEPS, NULL, NULL},
+    {"ascent|elevation gain|elev gain|ascent m|elevation|climb|elevation gain m|total ascent",
+     FIELD_ASCENT, NULL, NULL},
+    {"ascent ft|elevation gain ft|elev gain ft", FIELD_ASCENT, NULL, "ft"},
+    {"title|name|notes|description|comment", FIELD_TITLE, NULL, NULL},
+};
+
+#define NEEDS (FIELD_BIT(FIELD_ACTIVITY) | FIELD_BIT(FIELD_DURATION))
+
+/* A date, or a start that has one, must be there. */
+static const struct table_format formats[] = {
+    {.name = "activities",
+     .sure = 55,
+     .needs = NEEDS | FIELD_BIT(FIELD_DATE),
+     .columns = columns,
+     .n_columns = sizeof columns / sizeof *columns,
+     .source = "activities",
+     .looks_ahead = true,
+     .row = table_workout},
+    {.name = "activities",
+     .sure = 55,
+     .needs = NEEDS | FIELD_BIT(FIELD_START),
+     .columns = columns,
+     .n_columns = sizeof columns / sizeof *columns,
+     .source = "activities",
+     .looks_ahead = true,
+     .row = table_workout},
+};
+
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
+{
+    (void)file_name;
+    return table_recognise(formats, N_FORMATS, head);
+}
+
+static enum weir_status open(struct reader **out, const struct reader_context *c)
+{
+    return table_open(out, c, formats, N_FORMATS);
+}
+
+const struct reader_kind reader_activities = {
+    .name = "activities",
+    .title = "table of workouts",
+    .recognise = recognise,
+    .open = open,
+    .feed = table_feed,
+    .end = table_end,
+    .close = table_close,
+    .records = table_records,
+    .error = table_error,
+};

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a laboratory printed, as a number in the unit of its test. Nothing printed is lost. */
+#include "import/lab_value.h"
+
+#include <stdio.h>
+#include <strings.h>
+
+#include "base/slice.h"
+
+enum { PRINTED_BYTES = 96 };
+
+/* ---- names ---- */
+
+/* Words that do not change which test it is; "free" or "direct" would. */
+static bool is_harmless(struct weir_slice word)
+{
+    static const char *const words[] = {"serum", "plasma",   "blood", "fasting",  "calc",
+                                        "s",     "p",        "b",     "venous",   "calculated",
+                                        "quant", "fasted",   "total", "nuchtern", "serum/plasma",
+                                        "lab",   "nüchtern", "level", "estimated"};
+    for (size_t i = 0; i < sizeof words / sizeof *words; i++)
+        if (strlen(words[i]) == word.len && strncasecmp(words[i], word.ptr, word.len) == 0)
+            return true;
+    return false;
+}
+
+/* "Glucose, Serum", "LDL Cholesterol (calc)": the name before a harmless addition. */
+static struct weir_slice without_addition(struct weir_slice name)
+{
+    struct weir_slice none = {0};
+    if (name.len == 0) return none;
+    bool is_bracket = name.ptr[name.len - 1] == ')';
+    const char *at = memrchr(name.ptr, is_bracket ? '(' : ',', name.len);
+    if (!at) at = memrchr(name.ptr, ' ', name.len);
+    if (!at || at == name.ptr) return none;
+    const char *end = name.ptr + name.len - (is_bracket ? 1 : 0);
+    if (!is_harmless(cell_trim(slice_of(at + 1, (size_t)(end - at - 1))))) return none;
+    return cell_trim(slice_of(name.ptr, (size_t)(at - name.ptr)));
+}
+
+const struct analyte *lab_find(struct weir_slice name)
+{
+    struct weir_slice s = cell_trim(name);
+    const struct analyte *a = analyte_find(s);
+    for (unsigned i = 0; !a && i < 2; i++) {
+        s = without_addition(s);
+        if (s.len == 0) break;
+        a = analyte_find(s);
+    }
+    if (a || name.len < 3 || name.ptr[1] != '-') return a;
+    /* "S-Glucose", "P-Ferritin": what it was measured in, as northern laboratories write it. */
+    return strchr("SPBspb", name.ptr[0]) ? analyte_find(slice_from(name, 2)) : NULL;
+}
+
+/* ---- values ---- */
+
+struct result {
+    double value;
+    char comparator;
+    struct weir_slice unit, flag;
+};
+
+static char take_comparator(struct weir_slice *s)
+{
+    char c = s->len > 0 ? s->ptr[0] : 0;
+    size_t n = c == '<' || c == '>' ? 1 : 0;
+    if (s->len >= 3 && memcmp(s->ptr, "≤", 3) == 0) c = '<', n = 3;
+    else if (s->len >= 3 && memcmp(s->ptr, "≥", 3) == 0) c = '>', n = 3;
+    if (n == 0) return 0;
+    *s = slice_from(*s, n);
+    if (s->len > 0 && s->ptr[0] == '=') *s = slice_from(*s, 1);
+    *s = cell_trim(*s);
+    return c;
+}
+
+static bool is_flag(struct weir_slice s)
+{
+    static const char *const flags[] = {"H", "L", "HH", "LL", "*", "!", "A", "High", "Low", "+"};
+    for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+        if (weir_slice_is(s, flags[i])) return true;
+    return false;
+}
+
+static bool read_result(const struct table *t, const struct lab_text *text, struct result *out)
+{
+    struct weir_slice s = cell_trim(text->value);
+    *out = (struct result){.unit = text->unit, .flag = text->flag};
+    out->comparator = take_comparator(&s);
+    if (cell_number(s, t->numbers, &out->value)) return true;
+    const char *blank = memchr(s.ptr, ' ', s.len);
+    if (!blank) return false;
+    struct weir_slice rest = cell_trim(slice_of(blank, (size_t)(s.ptr + s.len - blank)));
+    if (is_flag(rest)) out->flag = rest;
+    else if (out->unit.len == 0) out->unit = rest;
+    else if (!slice_eq(rest, out->unit)) return false;
+    return cell_number(slice_of(s.ptr, (size_t)(blank - s.ptr)), t->numbers, &out->value);
+}
+
+/* Into the test's unit. Without a unit it is taken for that one when it is plausible so. */
+static bool convert(const struct analyte *a, struct result *r)
+{
+    if (r->unit.len > 0) return analyte_convert(a, r->unit, r->value, &r->value);
+    return r->value >= a->min && r->value <= a->max;
+}
+
+enum weir_status lab_give(struct table *t, const struct analyte *a, const struct lab_text *text,
+                          int32_t day)
+{
+    struct result r;
+    char printed[PRINTED_BYTES];
+    char quoted[TABLE_QUOTE_BYTES];
+    if (!read_result(t, text, &r)) {
+        table_refuse(t, "\"%s\" is not a number", table_quote(quoted, text->value));
+        return WEIR_OK;
+    }
+    int n = snprintf(printed, sizeof printed, "%.*s%s%.*s", (int)text->value.len, text->value.ptr,
+                     text->unit.len > 0 ? " " : "", (int)text->unit.len, text->unit.ptr);
+    if (n < 0 || (size_t)n >= sizeof printed) {
+        table_refuse(t, "\"%s\" is too long for a result", table_quote(quoted, text->value));
+        return WEIR_OK;
+    }
+    if (a && !convert(a, &r)) a = NULL;
+    if (a && (r.value < a->min || r.value > a->max) && r.comparator == 0) {
+        table_refuse(t, "%s: \"%s\" is not plausible (%g to %g %s)", a->title,
+                     table_quote(quoted, weir_slice_of(printed)), a->min, a->max, a->unit);
+        return WEIR_OK;
+    }
+    struct lab lab = {.analyte = a,
+                      .label = text->name,
+                      .day = day,
+                      .value = r.value,
+                      .comparator = r.comparator,
+                      .printed = weir_slice_of(printed),
+                      .unit = a ? weir_slice_of(a->unit) : r.unit,
+                      .range = text->range,
+                      .flag = r.flag,
+                      .source = t->source};
+    return t->context.sink.lab(t->context.sink.user, &lab);
+}

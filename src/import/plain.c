@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plain tables: one row a day and a column for each metric ("date,steps,weight_kg,mood"), or one
+ * row a value ("date,metric,value,unit"). Columns are found in the catalogue by their names;
+ * others that hold numbers are the person's own metrics, by the name the table gives them.
+ *
+ * Where the date column has times of day, a row is a measurement and not a day: what is measured
+ * at a moment (weight, blood pressure) is then a sample, and the day's value is made of them.
+ */
+#include "base/slice.h"
+#include "data/day.h"
+#include "import/kinds.h"
+#include "import/lab_value.h"
+#include "import/table.h"
+
+#define DATE_NAMES                                                                                 \
+    "date|datum|fecha|data|dato|calendar date|date time|datetime|timestamp|local date|day date|"   \
+    "recorded at|measured at|measurement date|start date|entry date"
+
+static const struct table_column wide_columns[] = {
+    {DATE_NAMES, FIELD_DATE, NULL, NULL},
+    {"day|jour|tag|giorno|dia|día", FIELD_DATE, NULL, NULL},
+    {"time|clock|uhrzeit|time of day|hora|heure", FIELD_CLOCK, NULL, NULL},
+    {"id|uuid|user|user id|userid|weekday|day of week|wochentag|timezone|time zone|row|index",
+     FIELD_UNUSED, NULL, NULL},
+};
+
+static const struct table_column long_columns[] = {
+    {DATE_NAMES, FIELD_DATE, NULL, NULL},
+    {"day|jour|tag", FIELD_DATE, NULL, NULL},
+    {"time|clock|uhrzeit|time of day", FIELD_CLOCK, NULL, NULL},
+    {"metric|measure|measurement|variable|parameter|metric name|quantity|indicator|name|type",
+     FIELD_NAME, NULL, NULL},
+    {"value|wert|valor|valeur|amount|reading", FIELD_VALUE, NULL, NULL},
+    {"unit|units|einheit|unidad|unité", FIELD_UNIT, NULL, NULL},
+};
+
+/* What is measured at a moment; sums and nights belong to their day whatever the time says. */
+static bool is_momentary(const struct metric *m)
+{
+    bool is_kept = m->daily == DAILY_MEAN || m->daily == DAILY_LAST || m->daily == DAILY_MIN ||
+                   m->daily == DAILY_MAX;
+    return is_kept && strcmp(m->group, "sleep") != 0 && m->relation != METRIC_SCORE_OF;
+}
+
+static enum weir_status give(struct table *t, const struct metric *m, int32_t day, double value)
+{
+    bool has_moment = t->is_timed || table_cell(t, FIELD_CLOCK).len > 0;
+    struct sample s = {.metric = m, .value = value, .source = t->source};
+    if (!has_moment || !is_momentary(m))
+        return table_day_value(t, m, (struct weir_slice){0}, day, value);
+    if (!table_moment(t, FIELD_DATE, &s.start)) return WEIR_OK;
+    s.end = s.start;
+    return t->context.sink.sample(t->context.sink.user, &s);
+}
+
+static enum weir_status wide_cell(struct table *t, size_t column, int32_t day)
+{
+    const struct table_bound *b = &t->columns[column];
+    double value;
+    if (b->analyte) {
+        struct lab_text lab = {.name = b->label,
+                               .value = cell_trim(t->row.fields[column]),
+                               .unit = weir_slice_of(b->unit)};
+        return cell_is_missing(lab.value) ? WEIR_OK : lab_give(t, b->analyte, &lab, day);
+    }
+    if ((!b->metric && !b->is_own) || b->is_text || !table_value(t, column, &value)) return WEIR_OK;
+    if (b->metric) return give(t, b->metric, day, value);
+    return table_day_value(t, NULL, b->label, day, value);
+}
+
+static enum weir_status wide_row(struct table *t)
+{
+    int32_t day = table_day(t, FIELD_DATE);
+    if (day == DAY_NONE) return WEIR_OK;
+    for (size_t i = 0; i < t->n_columns && i < t->row.n; i++) {
+        if (t->columns[i].field != FIELD_NONE) continue;
+        enum weir_status st = wide_cell(t, i, day);
+        if (st != WEIR_OK) return st;
+    }
+    return WEIR_OK;
+}
+
+/* ---- one row a value ---- */
+
+static enum weir_status long_row(struct table *t)
+{
+    int32_t day = table_day(t, FIELD_DATE);
+    struct weir_slice name = table_cell(t, FIELD_NAME);
+    struct weir_slice text = table_cell(t, FIELD_VALUE);
+    if (day == DAY_NONE || text.len == 0) return WEIR_OK;
+    if (name.len == 0) {
+        table_refuse(t, "a value without the name of its metric");
+        return WEIR_OK;
+    }
+    /* The value's column is given the metric of this row, and is then read as any other. */
+    struct table_bound *b = &t->columns[t->at[FIELD_VALUE]];
+    double value;
+    if (!table_bind_value(t, b, name, table_cell(t, FIELD_UNIT))) return WEIR_OK;
+    if (b->analyte) {
+        struct lab_text lab = {.name = name, .value = text, .unit = table_cell(t, FIELD_UNIT)};
+        return lab_give(t, b->analyte, &lab, day);
+    }
+    if (!table_value(t, t->at[FIELD_VALUE], &value)) return WEIR_OK;
+    return b->metric ? give(t, b->metric, day, value) : table_day_value(t, NULL, name, day, value);
+}
+
+static const struct table_format formats[] = {
+    {.name = "plain",
+     .sure = 50,
+     .needs = FIELD_BIT(FIELD_DATE) | FIELD_BIT(FIELD_NAME) | FIELD_BIT(FIELD_VALUE),
+     .columns = long_columns,
+     .n_columns = sizeof long_columns / sizeof *long_columns,
+     .source = "plain",
+     .looks_ahead = true,
+     .row = long_row},
+    {.name = "plain",
+     .sure = 30,
+     .needs = FIELD_BIT(FIELD_DATE),
+     .columns = wide_columns,
+     .n_columns = sizeof wide_columns / sizeof *wide_columns,
+     .source = "plain",
+     .is_open = true,
+     .looks_ahead = true,
+     .row = wide_row},
+};
+
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
+{
+    (void)file_name;
+    return table_recognise(formats, N_FORMATS, head);
+}
+
+static enum weir_status open(struct reader **out, const struct reader_context *c)
+{
+    return table_open(out, c, formats, N_FORMATS);
+}
+
+const struct reader_kind reader_plain = {
+    .name = "plain",
+    .title = "table with a date column",
+    .recognise = recognise,
+    .open = open,
+    .feed = table_feed,
+    .end = table_end,
+    .close = table_close,
+    .records = table_records,
+    .error = table_error,
+};

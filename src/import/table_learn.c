@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What can be learned only from several rows: whether 03/04/2025 is in March, whether 6.904 is
+ * nearly seven thousand, whether 42:00 is in hours. The first rows wait, copied into an arena,
+ * until there are enough of them or the file ends. A file whose dates prove nothing and need it
+ * is refused as a whole: a guess would move every value to another month.
+ */
+#include "base/mem.h"
+#include "base/slice.h"
+#include "data/day.h"
+#include "import/table_impl.h"
+
+enum { LONGEST_HOURS = 24 }; /* more than that before a single colon must be minutes */
+
+struct lesson {
+    uint64_t ambiguous, month_first, day_first; /* lines; 0: none */
+    size_t ambiguous_column;
+    size_t ambiguous_row;
+    bool is_point, is_comma;
+};
+
+static const enum table_field times[] = {FIELD_DATE, FIELD_START, FIELD_END};
+
+static void learn_dates(struct table *t, const struct table_row *row, struct lesson *l)
+{
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        struct cell_time time;
+        size_t at = t->at[times[i]];
+        if (at >= row->n || !cell_time(row->cells[at], DATES_UNKNOWN, &time)) continue;
+        if (time.has_time && time.second > 0) t->is_timed = true;
+        if (time.proves == DATES_MONTH_FIRST && l->month_first == 0) l->month_first = row->line;
+        if (time.proves == DATES_DAY_FIRST && l->day_first == 0) l->day_first = row->line;
+        if (!time.is_ambiguous || l->ambiguous != 0) continue;
+        l->ambiguous = row->line;
+        l->ambiguous_column = at;
+        l->ambiguous_row = (size_t)(row - t->waiting);
+    }
+}
+
+/* Two parts with more hours than a day has are minutes and seconds, and then all of them are. */
+static void learn_duration(struct table *t, struct weir_slice cell)
+{
+    double minutes;
+    if (!cell_duration(cell, false, &minutes) || !memchr(cell.ptr, ':', cell.len)) return;
+    if (memchr(cell.ptr, ':', cell.len) != memrchr(cell.ptr, ':', cell.len)) return;
+    if (minutes >= LONGEST_HOURS * 60 || memchr(cell.ptr, '.', cell.len)) t->has_shorts = true;
+}
+
+static void learn_numbers(struct table *t, const struct table_row *row, struct lesson *l)
+{
+    for (size_t i = 0; i < row->n && i < t->n_columns; i++) {
+        enum table_field f = t->columns[i].field;
+        if (f == FIELD_DATE || f == FIELD_START || f == FIELD_END || f == FIELD_RANGE) continue;
+        enum number_style style = cell_style_of(row->cells[i]);
+        l->is_point |= style == NUMBERS_POINT;
+        l->is_comma |= style == NUMBERS_COMMA;
+        if (f == FIELD_DURATION) learn_duration(t, row->cells[i]);
+    }
+}
+
+/* A column of the person's own in which nothing is a number is a note, not a metric. */
+static void learn_texts(struct table *t)
+{
+    for (size_t i = 0; i < t->n_columns; i++) {
+        struct table_bound *b = &t->columns[i];
+        bool has_number = false;
+        bool has_text = false;
+        for (size_t r = 0; r < t->n_waiting && b->is_own; r++) {
+            double value;
+            bool yes;
+            struct weir_slice s =
+                i < t->waiting[r].n ? cell_trim(t->waiting[r].cells[i]) : (struct weir_slice){0};
+            if (cell_is_missing(s)) continue;
+            bool is_value = cell_number(s, t->numbers, &value) || cell_yes_no(s, &yes);
+            has_number |= is_value;
+            has_text |= !is_value;
+        }
+        b->is_text = has_text && !has_number;
+        if (b->is_text) t->context.sink.ignore(t->context.sink.user, b->label);
+    }
+}
+
+static enum weir_status settle_dates(struct table *t, const struct lesson *l)
+{
+    if (t->dates != DATES_UNKNOWN) return WEIR_OK;
+    if (l->month_first > 0 && l->day_first > 0)
+        return table_fail(t,
+                          "line %llu has its date month first, line %llu day first; "
+                          "write dates as 2025-03-31",
+                          (unsigned long long)l->month_first, (unsigned long long)l->day_first);
+    if (l->month_first > 0) t->dates = DATES_MONTH_FIRST;
+    if (l->day_first > 0) t->dates = DATES_DAY_FIRST;
+    if (l->ambiguous == 0 || t->dates != DATES_UNKNOWN) return WEIR_OK;
+    char quoted[TABLE_QUOTE_BYTES];
+    const struct table_row *row = &t->waiting[l->ambiguous_row];
+    return table_fail(t,
+                      "line %llu: %s may be day first or month first, and no row says which; "
+                      "write dates as 2025-03-31, or import with --dates dmy or --dates mdy",
+                      (unsigned long long)l->ambiguous,
+                      table_quote(quoted, row->cells[l->ambiguous_column]));
+}
+
+enum weir_status table_learned(struct table *t)
+{
+    struct lesson l = {0};
+    t->is_learning = false;
+    for (size_t i = 0; i < t->n_waiting; i++) {
+        learn_dates(t, &t->waiting[i], &l);
+        learn_numbers(t, &t->waiting[i], &l);
+    }
+    if (l.is_comma != l.is_point) t->numbers = l.is_comma ? NUMBERS_COMMA : NUMBERS_POINT;
+    enum weir_status st = settle_dates(t, &l);
+    learn_texts(t);
+    for (size_t i = 0; i < t->n_waiting && st == WEIR_OK; i++) {
+        const struct table_row *w = &t->waiting[i];
+        t->row = (struct csv_row){.line = w->line, .fields = w->cells, .n = w->n};
+        st = table_row_at_hand(t);
+    }
+    t->n_waiting = 0;
+    arena_reset(&t->ahead);
+    return st;
+}
+
+static enum weir_status keep_row(struct table *t, struct table_row *kept)
+{
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < t->row.n; i++) n_bytes += t->row.fields[i].len;
+    *kept = (struct table_row){.line = t->row.line, .n = t->row.n};
+    kept->cells = arena_alloc(&t->ahead, t->row.n * sizeof *kept->cells);
+    char *text = arena_alloc(&t->ahead, n_bytes + 1);
+    if (!kept->cells || !text) return t->ahead.status;
+    for (size_t i = 0; i < t->row.n; i++) {
+        struct weir_slice s = t->row.fields[i];
+        if (s.len > 0) memcpy(text, s.ptr, s.len);
+        kept->cells[i] = slice_of(text, s.len);
+        text += s.len;
+    }
+    return WEIR_OK;
+}
+
+enum weir_status table_learn_row(struct table *t)
+{
+    if (!t->waiting) t->waiting = mem_alloc(TABLE_AHEAD_ROWS * sizeof *t->waiting);
+    if (!t->waiting) return WEIR_NOMEM;
+    struct csv_row row = t->row;
+    enum weir_status st = keep_row(t, &t->waiting[t->n_waiting]);
+    if (st == WEIR_NOMEM) return st;
+    if (st == WEIR_OK) t->n_waiting++;
+    if (st == WEIR_OK && t->n_waiting < TABLE_AHEAD_ROWS && t->ahead.n_bytes < TABLE_AHEAD_BYTES)
+        return WEIR_OK;
+    bool is_kept = st == WEIR_OK;
+    st = table_learned(t);
+    if (st != WEIR_OK || is_kept) return st;
+    t->row = row;
+    return table_row_at_hand(t);
+}

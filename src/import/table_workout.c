@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/table_workout.h"
+
+#include <math.h>
+
+#include "base/slice.h"
+#include "data/day.h"
+
+enum { MAX_MINUTES = 7 * 1440, MAX_KM = 2000 };
+
+const struct activity *workout_activity(struct weir_slice label)
+{
+    const struct activity *a = activity_find(cell_trim(label));
+    return a ? a : activity_find(SLICE("other"));
+}
+
+/* "17:45" beside a date, or a start that has its own. */
+static bool read_start(struct table *t, struct workout *w)
+{
+    struct cell_time time = {.day = DAY_NONE};
+    struct weir_slice start = table_cell(t, FIELD_START);
+    double minutes;
+    bool has_clock = start.len > 0 && !cell_time(start, t->dates, &time);
+    if (has_clock && cell_clock(start, &minutes) && table_has(t, FIELD_DATE)) {
+        if (!table_moment(t, FIELD_DATE, &w->start)) return false;
+        w->day = day_of_moment(w->start.at, w->start.offset);
+        time.day = w->day;
+        time.second = minutes * 60;
+        w->start = cell_moment(&time, t->context.zone);
+        return true;
+    }
+    enum table_field f = start.len > 0 ? FIELD_START : FIELD_DATE;
+    if (!table_has(t, f)) f = FIELD_START;
+    if (!table_moment(t, f, &w->start)) return false;
+    w->day = day_of_moment(w->start.at, w->start.offset);
+    if (f == FIELD_DATE || table_cell(t, FIELD_DATE).len == 0) return true;
+    w->day = table_day(t, FIELD_DATE);
+    return w->day != DAY_NONE;
+}
+
+static const char *distance_unit(const struct table *t)
+{
+    return t->context.units == UNITS_IMPERIAL ? "mi" : "km";
+}
+
+static bool is_plausible(struct table *t, const struct workout *w)
+{
+    if (w->minutes < 0 || w->minutes > MAX_MINUTES) {
+        table_refuse(t, "a workout of %g minutes is not plausible", w->minutes);
+        return false;
+    }
+    if (w->km < 0 || w->km > MAX_KM) {
+        table_refuse(t, "a workout over %g km is not plausible", w->km);
+        return false;
+    }
+    return true;
+}
+
+bool table_read_workout(struct table *t, struct workout *w)
+{
+    struct weir_slice label = table_cell(t, FIELD_ACTIVITY);
+    *w = (struct workout){.label = label, .source = t->source, .minutes = NAN, .km = NAN};
+    if (label.len == 0) {
+        table_refuse(t, "a workout without the name of its activity");
+        return false;
+    }
+    if (!read_start(t, w)) return false;
+    size_t distance = t->at[FIELD_DISTANCE];
+    if (distance != SIZE_MAX && !t->columns[distance].unit)
+        t->columns[distance].unit = distance_unit(t);
+    w->activity = workout_activity(label);
+    w->minutes = table_minutes(t, FIELD_DURATION);
+    w->km = table_number(t, FIELD_DISTANCE, "km");
+    w->kcal = table_number(t, FIELD_KCAL, "kcal");
+    w->avg_hr = table_number(t, FIELD_AVG_HR, NULL);
+    w->max_hr = table_number(t, FIELD_MAX_HR, NULL);
+    w->steps = table_number(t, FIELD_STEPS, NULL);
+    w->ascent_m = table_number(t, FIELD_ASCENT, "meter");
+    return is_plausible(t, w);
+}
+
+enum weir_status table_give_workout(struct table *t, const struct workout *w)
+{
+    return t->context.sink.workout(t->context.sink.user, w);
+}
+
+enum weir_status table_workout(struct table *t)
+{
+    struct workout w;
+    return table_read_workout(t, &w) ? table_give_workout(t, &w) : WEIR_OK;
+}

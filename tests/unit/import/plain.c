@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "import/kinds.h"
+#include "record.h"
+#include "t.h"
+
+#define PLAIN(input, want) RECORD_IS(&reader_plain, "table.csv", input, want)
+
+TEST(a_row_a_day_gives_the_days_values)
+{
+    PLAIN("date,steps,weight_kg,bedtime\n"
+          "2024-10-03,5518.0,70.5,23:36\n"
+          "2024-10-04,0,,00:45\n",
+          "day steps 2024-10-03 5518 [plain]\n"
+          "day weight 2024-10-03 70.5 [plain]\n"
+          "day bedtime 2024-10-03 1416 [plain]\n"
+          "day steps 2024-10-04 0 [plain]\n"
+          "day bedtime 2024-10-04 45 [plain]\n");
+}
+
+TEST(units_are_taken_from_headers_and_cells)
+{
+    PLAIN("Date,Weight (lb),sleep_hours,Distance (mi),Temperature Deviation (°F),hours slept x\n"
+          "2025-03-01,100,7.5,1,1.8,\n",
+          "day weight 2025-03-01 45.359237 [plain]\n"
+          "day sleep_minutes 2025-03-01 450 [plain]\n"
+          "day distance 2025-03-01 1.609344 [plain]\n"
+          "day temperature_deviation 2025-03-01 1 [plain]\n");
+    PLAIN("Date,Hours of sleep,REM sleep,weight,glucose mmol/L\n"
+          "2025-03-01,7.5,1h 30m,165.3 lb,5\n",
+          "day sleep_minutes 2025-03-01 450 [plain]\n"
+          "day rem_sleep_minutes 2025-03-01 90 [plain]\n"
+          "day weight 2025-03-01 74.978818761 [plain]\n"
+          "day blood_glucose 2025-03-01 90.08 [plain]\n");
+}
+
+TEST(missing_cells_are_missing_and_never_zero)
+{
+    PLAIN("date,steps,weight,hrv\n"
+          "2025-03-01,--,None,\n"
+          "2025-03-02,NaN,null,N/A\n",
+          "");
+}
+
+TEST(unknown_columns_of_numbers_are_the_persons_own_and_notes_are_not)
+{
+    PLAIN("date,coffee cups,headache,notes,Weekday\n"
+          "2025-03-01,2,no,slept badly,Sat\n"
+          "2025-03-02,3,yes,fine,Sun\n",
+          "ignored notes\n"
+          "own coffee cups 2025-03-01 2 [plain]\n"
+          "own headache 2025-03-01 0 [plain]\n"
+          "own coffee cups 2025-03-02 3 [plain]\n"
+          "own headache 2025-03-02 1 [plain]\n");
+}
+
+TEST(a_bad_row_is_refused_with_its_line_and_the_rest_is_read)
+{
+    PLAIN("date,steps,weight\n"
+          "2025-03-01,12abc,70\n"
+          "not a day,5,70\n"
+          ",5,70\n"
+          "2025-02-30,5,70\n"
+          "2025-03-04,5\n"
+          "2025-03-05,5,70,5\n"
+          "2025-03-06,6,7000\n"
+          "2025-03-07,7,71\n",
+          "refused 2: steps: \"12abc\" is not a number\n"
+          "day weight 2025-03-01 70 [plain]\n"
+          "refused 3: date: \"not a day\" is not a date\n"
+          "refused 4: date: there is no date\n"
+          "refused 5: date: \"2025-02-30\" is not a date\n"
+          "refused 6: 2 fields where the header has 3\n"
+          "refused 7: 4 fields where the header has 3\n"
+          "day steps 2025-03-06 6 [plain]\n"
+          "refused 8: weight: \"7000\" is not plausible (20 to 400 kg)\n"
+          "day steps 2025-03-07 7 [plain]\n"
+          "day weight 2025-03-07 71 [plain]\n");
+}
+
+TEST(semicolons_bring_decimal_commas_and_points_for_thousands)
+{
+    PLAIN("\xEF\xBB\xBF"
+          "Datum;steps;weight\r\n"
+          "01.03.2025;11.802;70,5\r\n"
+          "02.03.2025;7.133;70,6\r\n",
+          "day steps 2025-03-01 11802 [plain]\n"
+          "day weight 2025-03-01 70.5 [plain]\n"
+          "day steps 2025-03-02 7133 [plain]\n"
+          "day weight 2025-03-02 70.6 [plain]\n");
+    PLAIN("date;steps;weight\n2025-03-01;11802;70.5\n",
+          "day steps 2025-03-01 11802 [plain]\nday weight 2025-03-01 70.5 [plain]\n");
+}
+
+TEST(the_order_of_dates_is_learned_from_all_first_rows)
+{
+    PLAIN("date,steps\n03/04/2025,1\n25/04/2025,2\n",
+          "day steps 2025-04-03 1 [plain]\nday steps 2025-04-25 2 [plain]\n");
+    PLAIN("date,steps\n03/04/2025,1\n04/25/2025,2\n",
+          "day steps 2025-03-04 1 [plain]\nday steps 2025-04-25 2 [plain]\n");
+    PLAIN("date,steps\n03/04/2025,1\n04/04/2025,2\n",
+          "error invalid_field: line 2: 03/04/2025 may be day first or month first, and no row "
+          "says which; write dates as 2025-03-31, or import with --dates dmy or --dates mdy\n");
+    PLAIN("date,steps\n13/04/2025,1\n04/13/2025,2\n",
+          "error invalid_field: line 3 has its date month first, line 2 day first; write dates as "
+          "2025-03-31\n");
+}
+
+TEST(what_the_person_says_of_dates_and_units_is_heard)
+{
+    struct reader_context says = {.dates = DATES_DAY_FIRST, .units = UNITS_IMPERIAL};
+    struct text got =
+        record_with(&reader_plain, &says, weir_slice_of("date,weight\n03/04/2025,100\n"));
+    T_EQ_STR(text_slice(&got), "day weight 2025-04-03 45.359237 [plain]\n");
+    text_fini(&got);
+}
+
+TEST(rows_with_times_are_measurements)
+{
+    PLAIN("timestamp,weight,systolic,steps\n"
+          "2025-03-01 07:10:00,77.6,120,\n"
+          "2025-03-01 21:00:00,78.1,,500\n",
+          "sample weight 2025-03-01T07:10:00-05:00 77.6 [plain]\n"
+          "sample systolic 2025-03-01T07:10:00-05:00 120 [plain]\n"
+          "sample weight 2025-03-01T21:00:00-05:00 78.1 [plain]\n"
+          "day steps 2025-03-01 500 [plain]\n");
+}
+
+TEST(one_row_a_value_is_read_by_its_metric_and_unit)
+{
+    PLAIN("date,metric,value,unit\n"
+          "2025-03-01,weight,171,lb\n"
+          "2025-03-01,Sleep,7.5,hours\n"
+          "2025-03-01,mood swings,3,\n"
+          "2025-03-01,weight,5,hours\n"
+          "2025-03-01,ldl,3.4,mmol/L\n"
+          "2025-03-01,,5,\n"
+          "2025-03-02,steps,\"6,904\",\n",
+          "day weight 2025-03-01 77.56429527 [plain]\n"
+          "day sleep_minutes 2025-03-01 450 [plain]\n"
+          "own mood swings 2025-03-01 3 [plain]\n"
+          "refused 5: weight: \"hours\" is not a unit it is measured in\n"
+          "lab ldl (ldl) 2025-03-01 131.478 mg/dL printed '3.4 mmol/L' range '' flag '' [plain]\n"
+          "refused 7: a value without the name of its metric\n"
+          "day steps 2025-03-02 6904 [plain]\n");
+}
+
+TEST(a_table_without_a_date_is_not_known)
+{
+    static const char *const unknown[] = {"name,colour\nAda,red\n",
+                                          "date,steps\nhello,1\n",
+                                          "date\n2025-03-01\n",
+                                          "just a text\nof some lines\n",
+                                          "",
+                                          "{\"date\": 1}",
+                                          "\x7fOOPS\x02\x01"};
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        T_EQ_STR(weir_slice_of(record_kind("x.csv", weir_slice_of(unknown[i]))), "none");
+    T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of("date,steps\n2025-03-01,1\n"))), "plain");
+    RECORD_IS(&reader_plain, "x", "name,colour\nAda,red\n",
+              "error invalid_field: no header with the columns of a plain table\n");
+}
+
+TEST(the_tables_of_the_questions_are_read_without_a_refusal)
+{
+    static const char *const kinds[] = {"activities", "daily", "labs"};
+    if (!t_samples_dir()) {
+        t_skip("no samples here");
+        return;
+    }
+    for (unsigned user = 1; user <= 6; user++)
+        for (size_t k = 0; k < 3; k++) {
+            struct text path = {0};
+            text_printf(&path, "%s/questions/users/u%02u_%s.csv", t_samples_dir(), user, kinds[k]);
+            text_add_char(&path, 0);
+            struct weir_slice input = t_read_file(path.ptr);
+            const char *kind = record_kind("table", input);
+            T_EQ_STR(weir_slice_of(kind), k == 1 ? "plain" : kinds[k]);
+            struct text got = record(reader_kind_find(kind), "table", input);
+            T_OK(got.len > 0);
+            T_EQ(record_count(&got, "refused"), 0);
+            T_EQ(record_count(&got, "ignored"), 0);
+            T_EQ(record_count(&got, "own"), 0);
+            T_EQ(record_count(&got, "error"), 0);
+            text_fini(&got);
+            text_fini(&path);
+        }
+}
