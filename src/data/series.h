@@ -12,9 +12,10 @@
  * Killed at any moment, what was flushed is there and the rest is not; reading the rest again
  * gives the same database as if nothing had happened.
  *
- * Documents, all with the user as owner: "facts" USER/METRIC/2025-03 (samples of a month),
- * "series" USER/METRIC (daily values, resolved, and those that sources gave), "sleeps" USER/2025,
- * "workouts" USER/2025, "labs" USER, "sources" USER.
+ * Documents, all with the user as owner: "facts" USER/METRIC/2025-03 (samples and stages of a
+ * month), "days" USER/METRIC (daily values, merged from them and given by sources), "series"
+ * USER/METRIC (those that count), "sleeps", "workouts" and "labs" USER/2025, "sources" USER,
+ * "metrics" USER (which there are, from when to when).
  */
 #pragma once
 
@@ -27,10 +28,12 @@ enum { FACTS_BATCH = 1 << 18 }; /* facts in memory before they must be flushed *
 
 /* What a whole import did; counters only grow. */
 struct facts_summary {
-    uint64_t n_facts, n_new, n_duplicates, n_refused;
-    uint64_t n_days_changed;
+    uint64_t n_facts; /* taken; each is then new or a duplicate */
+    uint64_t n_new, n_duplicates, n_refused;
+    uint64_t n_days_changed; /* daily values, of all metrics */
 };
 
+/* WEIR_INVALID for a user's name that is empty, longer than 96 bytes or has a '/'. */
 WEIR_MUST_CHECK enum weir_status facts_open(struct facts **out, struct store *store,
                                             struct weir_slice user);
 void facts_close(struct facts *f); /* what was not flushed is forgotten; NULL is allowed */
@@ -38,12 +41,19 @@ void facts_close(struct facts *f); /* what was not flushed is forgotten; NULL is
 /* refuse and ignore of it are NULL: the caller fills them in, in a copy. */
 struct fact_sink facts_sink(struct facts *f);
 
+/* Facts that cannot be kept are counted as refused; somebody may want to hear why, at once. */
+void facts_on_refuse(struct facts *f, void (*refuse)(void *user, const char *reason), void *user);
+
+/* The facts to come are of another file: when the last one was exported does not concern them. */
+void facts_next_file(struct facts *f);
+
 /* True when the batch is full: a sink's function then returns WEIR_BUSY until it is flushed. */
 bool facts_is_full(const struct facts *f);
 
 /*
  * Joins and commits the batch; `with` (may be NULL) is put in the last commit of it, and belongs to
- * the facts from then on. WEIR_CONFLICT: somebody else imported for the same person at once.
+ * the facts from then on. WEIR_CONFLICT: somebody else imported for the same person at once; the
+ * batch is as it was and may be flushed again.
  */
 WEIR_MUST_CHECK enum weir_status facts_flush(struct facts *f, struct commit *with);
 

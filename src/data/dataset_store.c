@@ -1,0 +1,211 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A dataset from a person's documents in a store: each is read when it is asked for first.
+ *
+ * How far a day's value may be trusted is decided here, from what is known of its source by now:
+ * so a later export makes whole the day on which an earlier one was cut off, without a word of
+ * the series being written anew. docs/data.md has the rules for people.
+ */
+#include <stdio.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+#include "data/dataset_impl.h"
+#include "data/facts_impl.h"
+
+struct loader {
+    struct store *store;
+    struct facts *facts; /* knows the sources and the index; nothing is ever put into it */
+};
+
+static void loader_close(void *user)
+{
+    struct loader *l = user;
+    facts_close(l->facts);
+    mem_free(l);
+}
+
+/* ---- the index ---- */
+
+static const char own_prefix[] = "own:";
+
+static bool is_own(struct weir_slice name)
+{
+    return name.len > sizeof own_prefix - 1 &&
+           memcmp(name.ptr, own_prefix, sizeof own_prefix - 1) == 0;
+}
+
+/* NULL: a metric that this weir does not know (*st is WEIR_OK), or no memory. */
+static const struct metric *metric_of(struct dataset *d, struct weir_slice name,
+                                      enum weir_status *st)
+{
+    *st = WEIR_OK;
+    if (!is_own(name)) return metric_find(name);
+    const struct metric *m = NULL;
+    *st = dataset_add_metric(d, slice_from(name, sizeof own_prefix - 1), &m);
+    return m;
+}
+
+static enum weir_status load_index(void *user, struct dataset *d)
+{
+    const struct loader *l = user;
+    const struct index_row *rows = l->facts->index.ptr;
+    for (size_t i = 0; i < l->facts->index.n; i++) {
+        enum weir_status st;
+        const struct metric *m = metric_of(d, rows[i].name, &st);
+        if (m) st = dataset_declare(d, m, rows[i].first, rows[i].newest);
+        if (st != WEIR_OK) return st;
+    }
+    return WEIR_OK;
+}
+
+/* ---- quality ---- */
+
+static bool is_worn(const struct known_source *s, int32_t day)
+{
+    const struct day_run *runs = s->worn.ptr;
+    size_t low = 0, n = s->worn.n;
+    while (n > 0) {
+        size_t half = n / 2;
+        if (runs[low + half].to < day) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low < s->worn.n && runs[low].from <= day;
+}
+
+/* Whether a part of a day is less than the day. A night that is over is over. */
+static bool grows_with_day(const struct metric *m)
+{
+    bool is_extreme = m->daily == DAILY_MIN || m->daily == DAILY_MAX;
+    return (m->daily == DAILY_SUM || is_extreme) && strcmp(m->group, "sleep") != 0;
+}
+
+/* A device that lies in a drawer counts nothing, and what it computes from nothing goes on. */
+static bool is_from_drawer(const struct metric *m, const struct known_source *s,
+                           const struct day_row *row)
+{
+    if (m->daily != DAILY_SUM || strcmp(m->group, "activity") != 0 || is_worn(s, row->day))
+        return false;
+    return row->value == 0 || (m->better != BETTER_MORE && s->worn.n > 0);
+}
+
+static enum quality quality_of(const struct metric *m, const struct known_source *s,
+                               const struct day_row *row)
+{
+    if (!merge_is_plausible(m, row->value)) return QUALITY_IMPLAUSIBLE;
+    bool is_cut = s->cutoff.at != INT64_MIN && grows_with_day(m) &&
+                  row->day >= day_of_moment(s->cutoff.at, s->cutoff.offset);
+    if (row->is_partial || is_cut) return QUALITY_PARTIAL;
+    return is_from_drawer(m, s, row) ? QUALITY_NOT_WORN : QUALITY_GOOD;
+}
+
+/* ---- series ---- */
+
+/* A series on its way, with the sources of its document as we and the dataset number them. */
+struct loading {
+    uint16_t numbers[DOC_MAX_SOURCES], shown[DOC_MAX_SOURCES];
+    size_t n_sources, n;
+    int32_t *days;
+    double *values;
+    uint16_t *sources;
+    uint8_t *quality;
+};
+
+static enum weir_status read_series(const struct loader *l, struct dataset *d,
+                                    const struct metric *m, struct weir_slice body,
+                                    struct loading *g)
+{
+    struct unpack u = unpack_begin(body);
+    enum weir_status st = facts_read_sources(l->facts, &u, g->numbers, &g->n_sources);
+    for (size_t i = 0; i < g->n_sources && st == WEIR_OK; i++)
+        st = dataset_add_source(d, &l->facts->known[g->numbers[i]]->source, &g->shown[i]);
+    if (st != WEIR_OK) return st;
+    g->n = unpack_count(&u);
+    g->days = mem_alloc(g->n * sizeof *g->days + 1);
+    g->values = mem_alloc(g->n * sizeof *g->values + 1);
+    g->sources = mem_alloc(g->n * sizeof *g->sources + 1);
+    g->quality = mem_alloc(g->n + 1);
+    if (!g->days || !g->values || !g->sources || !g->quality) return WEIR_NOMEM;
+    struct day_row row = {0};
+    for (size_t i = 0; i < g->n; i++) {
+        doc_read_row(&u, &row, i == 0);
+        if (u.is_bad || row.source >= g->n_sources) return WEIR_CORRUPT;
+        g->days[i] = row.day;
+        g->values[i] = row.value;
+        g->sources[i] = g->shown[row.source];
+        g->quality[i] = (uint8_t)quality_of(m, l->facts->known[g->numbers[row.source]], &row);
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status add_series(const struct loader *l, struct dataset *d,
+                                   const struct metric *m, struct weir_slice body)
+{
+    struct loading *g = mem_zalloc(sizeof *g);
+    if (!g) return WEIR_NOMEM;
+    enum weir_status st = read_series(l, d, m, body, g);
+    struct series s = {.metric = m,
+                       .n = g->n,
+                       .days = g->days,
+                       .values = g->values,
+                       .quality = g->quality,
+                       .sources = g->sources};
+    if (st == WEIR_OK) st = dataset_add_series(d, &s);
+    mem_free(g->days);
+    mem_free(g->values);
+    mem_free(g->sources);
+    mem_free(g->quality);
+    mem_free(g);
+    return st == WEIR_INVALID ? WEIR_CORRUPT : st;
+}
+
+static enum weir_status load_series(void *user, struct dataset *d, const struct metric *m)
+{
+    const struct loader *l = user;
+    bool is_ours = metric_find(weir_slice_of(m->name)) == m;
+    char id[STORE_NAME_BYTES + 1];
+    int len = snprintf(id, sizeof id, "%.*s/%s%s", (int)l->facts->user.len, l->facts->user.ptr,
+                       is_ours ? "" : own_prefix, m->name);
+    if (len < 0 || (size_t)len >= sizeof id) return WEIR_NOT_FOUND;
+    struct doc doc;
+    struct doc_key key = {SLICE("series"), slice_of(id, (size_t)len)};
+    enum weir_status st = store_doc_get(l->store, key, &doc);
+    if (st != WEIR_OK) return st;
+    st = add_series(l, d, m, doc.body);
+    doc_fini(&doc);
+    return st;
+}
+
+static enum weir_status load_none(void *user, struct dataset *d)
+{
+    (void)user;
+    (void)d;
+    return WEIR_OK;
+}
+
+enum weir_status dataset_open(struct dataset **out, struct store *store, struct weir_slice user)
+{
+    static const struct dataset_loader functions = {.index = load_index,
+                                                    .series = load_series,
+                                                    .workouts = load_none,
+                                                    .sleeps = load_none,
+                                                    .labs = load_none,
+                                                    .close = loader_close};
+    *out = NULL;
+    struct loader *l = mem_zalloc(sizeof *l);
+    if (!l) return WEIR_NOMEM;
+    l->store = store;
+    enum weir_status st = facts_open(&l->facts, store, user);
+    if (st != WEIR_OK) {
+        mem_free(l);
+        return st;
+    }
+    *out = dataset_new_with(&functions, l);
+    if (*out) return WEIR_OK;
+    loader_close(l);
+    return WEIR_NOMEM;
+}

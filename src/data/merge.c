@@ -1,0 +1,421 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Daily values of samples.
+ *
+ * Sums: a sweep over time, source by source, the most believed first. What time the sources before
+ * have covered counts no more; a sample that lies free counts exactly, one that is covered in part
+ * counts by its free share, and one over midnight is shared out between the days. Samples
+ * of no length count unless their moment is covered, and cover the same moment alone.
+ *
+ * All others: of each day the samples of one source, that of the most believed class which has
+ * plausible ones, and among its class the one with most of them. A mixture of devices would be
+ * nobody's measurement.
+ *
+ * Days are those of the wall clock at the sample's start; what belongs to sleep, at its end.
+ */
+#include "data/merge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+
+enum { DAY_MINUTES = 1440 };
+
+/* ---- order ---- */
+
+int fact_compare(const void *pa, const void *pb)
+{
+    const struct fact *a = pa, *b = pb;
+    if (a->metric != b->metric) return a->metric < b->metric ? -1 : 1;
+    if (a->at != b->at) return a->at < b->at ? -1 : 1;
+    if (a->seconds != b->seconds) return a->seconds < b->seconds ? -1 : 1;
+    if (a->source != b->source) return a->source < b->source ? -1 : 1;
+    if (a->value != b->value) return a->value < b->value ? -1 : 1;
+    if (a->offset != b->offset) return a->offset > b->offset ? -1 : 1;
+    return (a->end_offset < b->end_offset) - (a->end_offset > b->end_offset);
+}
+
+/* Classes from the most to the least believed. */
+static const uint8_t worn_first[] = {SOURCE_WATCH, SOURCE_PHONE,   SOURCE_APP,   SOURCE_SCALE,
+                                     SOURCE_LAB,   SOURCE_UNKNOWN, SOURCE_MANUAL};
+static const uint8_t sleep_first[] = {SOURCE_WATCH, SOURCE_SCALE,   SOURCE_APP,   SOURCE_PHONE,
+                                      SOURCE_LAB,   SOURCE_UNKNOWN, SOURCE_MANUAL};
+static const uint8_t instrument_first[] = {SOURCE_LAB,   SOURCE_SCALE,   SOURCE_WATCH, SOURCE_APP,
+                                           SOURCE_PHONE, SOURCE_UNKNOWN, SOURCE_MANUAL};
+static const uint8_t diary_first[] = {SOURCE_APP,   SOURCE_MANUAL, SOURCE_PHONE,  SOURCE_WATCH,
+                                      SOURCE_SCALE, SOURCE_LAB,    SOURCE_UNKNOWN};
+
+static const struct {
+    const char *group;
+    const uint8_t *order;
+} orders[] = {
+    {"activity", worn_first},     {"sleep", sleep_first},     {"heart", sleep_first},
+    {"vitals", instrument_first}, {"body", instrument_first}, {"food", diary_first},
+    {"mind", diary_first},
+};
+
+unsigned merge_rank(const struct metric *m, enum source_class kind)
+{
+    const uint8_t *order = worn_first;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
+        if (strcmp(orders[i].group, m->group) == 0) order = orders[i].order;
+    unsigned rank = 0;
+    while (rank < sizeof worn_first - 1 && order[rank] != kind) rank++;
+    return rank;
+}
+
+/* ---- samples by source ---- */
+
+/* The samples of each source in order, sources from the most to the least believed. */
+struct by_source {
+    uint32_t *index;   /* into the facts */
+    uint16_t *sources; /* those that have samples, in order of belief */
+    size_t *ends;      /* of each one's part of the index */
+    size_t n;
+};
+
+static void by_source_fini(struct by_source *b)
+{
+    mem_free(b->index);
+    mem_free(b->sources);
+    mem_free(b->ends);
+}
+
+/* Puts those that have samples in order: by belief, then by number. Few: by insertion. */
+static void order_sources(struct by_source *b, const struct merge_input *in, const size_t *counts)
+{
+    for (size_t s = 0; s < in->n_sources; s++) {
+        if (counts[s] == 0) continue;
+        unsigned rank = merge_rank(in->metric, in->kinds[s]);
+        size_t at = b->n++;
+        for (; at > 0 && merge_rank(in->metric, in->kinds[b->sources[at - 1]]) > rank; at--)
+            b->sources[at] = b->sources[at - 1];
+        b->sources[at] = (uint16_t)s;
+    }
+}
+
+static enum weir_status by_source_init(struct by_source *b, const struct merge_input *in)
+{
+    *b = (struct by_source){0};
+    enum weir_status st = WEIR_NOMEM;
+    size_t *places = mem_zalloc((in->n_sources + 1) * sizeof *places);
+    b->index = mem_alloc(in->n * sizeof *b->index + 1);
+    b->sources = mem_alloc(in->n_sources * sizeof *b->sources + 1);
+    b->ends = mem_alloc(in->n_sources * sizeof *b->ends + 1);
+    if (!places || !b->index || !b->sources || !b->ends) goto out;
+    for (size_t i = 0; i < in->n; i++) {
+        CHECK(in->facts[i].source < in->n_sources);
+        places[in->facts[i].source]++;
+    }
+    order_sources(b, in, places);
+    size_t end = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        size_t count = places[b->sources[i]];
+        places[b->sources[i]] = end;
+        b->ends[i] = end += count;
+    }
+    for (size_t i = 0; i < in->n; i++) b->index[places[in->facts[i].source]++] = (uint32_t)i;
+    st = WEIR_OK;
+out:
+    if (st != WEIR_OK) by_source_fini(b);
+    mem_free(places);
+    return st;
+}
+
+static int64_t floor_day(int64_t wall)
+{
+    return wall / DAY_SECONDS - (wall % DAY_SECONDS < 0 ? 1 : 0);
+}
+
+/* ---- sums ---- */
+
+struct span {
+    int64_t from, to;
+};
+
+struct spans {
+    struct span *ptr;
+    size_t n;
+};
+
+struct day_sum {
+    double sum, current, most; /* of all; of the source just added; of the best source so far */
+    uint16_t source;
+    bool has_value, has_current;
+};
+
+struct sweep {
+    const struct merge_input *in;
+    struct spans covered, next; /* time that is taken, apart and rising; and room for the next */
+    struct spans points, next_points;
+    struct day_sum days[MERGE_DAYS];
+};
+
+/* A piece of a sample's time counts for the days that it lies in. */
+static void count_piece(struct sweep *w, const struct fact *f, int64_t from, int64_t to)
+{
+    bool is_whole = from == f->at && to == f->at + f->seconds;
+    int64_t day = floor_day(from + f->offset);
+    int64_t last = to > from ? floor_day(to - 1 + f->offset) : day;
+    if (day < w->in->from) day = w->in->from;
+    for (; day <= last && day <= w->in->to; day++) {
+        int64_t begin = day * DAY_SECONDS - f->offset, end = begin + DAY_SECONDS;
+        struct day_sum *d = &w->days[day - w->in->from];
+        d->has_current = true;
+        if (is_whole && from >= begin && to <= end) {
+            d->current += f->value;
+            continue;
+        }
+        int64_t a = from > begin ? from : begin, b = to < end ? to : end;
+        d->current += f->value * ((double)(b - a) / (double)f->seconds);
+    }
+}
+
+/* `c` is the first covered span that may touch the sample, or any behind it. */
+static void count_free(struct sweep *w, const struct fact *f, size_t c)
+{
+    int64_t at = f->at, end = f->at + f->seconds;
+    for (; c < w->covered.n && w->covered.ptr[c].from < end; c++) {
+        if (w->covered.ptr[c].from > at) count_piece(w, f, at, w->covered.ptr[c].from);
+        at = w->covered.ptr[c].to;
+    }
+    if (at < end) count_piece(w, f, at, end);
+}
+
+static void count_point(struct sweep *w, const struct fact *f, size_t c, size_t p)
+{
+    if (c < w->covered.n && w->covered.ptr[c].from <= f->at) return;
+    if (p < w->points.n && w->points.ptr[p].from == f->at) return;
+    count_piece(w, f, f->at, f->at);
+}
+
+static void push_span(struct spans *s, int64_t from, int64_t to)
+{
+    struct span *last = s->n > 0 ? &s->ptr[s->n - 1] : NULL;
+    if (last && from <= last->to) {
+        if (to > last->to) last->to = to;
+        return;
+    }
+    s->ptr[s->n++] = (struct span){from, to};
+}
+
+/* The union of what is covered and the source's own samples, both rising by their start. */
+static void cover(struct sweep *w, const uint32_t *index, size_t n)
+{
+    w->next.n = w->next_points.n = 0;
+    size_t c = 0, p = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct fact *f = &w->in->facts[index[i]];
+        while (c < w->covered.n && w->covered.ptr[c].from <= f->at) {
+            push_span(&w->next, w->covered.ptr[c].from, w->covered.ptr[c].to);
+            c++;
+        }
+        while (p < w->points.n && w->points.ptr[p].from <= f->at) {
+            push_span(&w->next_points, w->points.ptr[p].from, w->points.ptr[p].to);
+            p++;
+        }
+        struct spans *to = f->seconds > 0 ? &w->next : &w->next_points;
+        push_span(to, f->at, f->at + f->seconds);
+    }
+    for (; c < w->covered.n; c++) push_span(&w->next, w->covered.ptr[c].from, w->covered.ptr[c].to);
+    for (; p < w->points.n; p++)
+        push_span(&w->next_points, w->points.ptr[p].from, w->points.ptr[p].to);
+    struct spans old = w->covered;
+    w->covered = w->next;
+    w->next = old;
+    old = w->points;
+    w->points = w->next_points;
+    w->next_points = old;
+}
+
+/* The same source and interval with several values: the larger counts, which stands last. */
+static bool is_outdone(const struct merge_input *in, const uint32_t *index, size_t i, size_t n)
+{
+    if (i + 1 == n) return false;
+    const struct fact *f = &in->facts[index[i]], *next = &in->facts[index[i + 1]];
+    return f->at == next->at && f->seconds == next->seconds;
+}
+
+static void add_source(struct sweep *w, uint16_t source, const uint32_t *index, size_t n)
+{
+    size_t c = 0, p = 0;
+    for (size_t i = 0; i < n; i++) {
+        const struct fact *f = &w->in->facts[index[i]];
+        while (c < w->covered.n && w->covered.ptr[c].to <= f->at) c++;
+        while (p < w->points.n && w->points.ptr[p].from < f->at) p++;
+        if (is_outdone(w->in, index, i, n)) continue;
+        if (f->seconds > 0) count_free(w, f, c);
+        else count_point(w, f, c, p);
+    }
+    for (size_t i = 0; i < MERGE_DAYS; i++) {
+        struct day_sum *d = &w->days[i];
+        if (!d->has_current) continue;
+        if (!d->has_value || d->current > d->most) {
+            d->most = d->current;
+            d->source = source;
+        }
+        d->has_value = true;
+        d->sum += d->current;
+        d->current = 0;
+        d->has_current = false;
+    }
+    cover(w, index, n);
+}
+
+static void sweep_fini(struct sweep *w)
+{
+    mem_free(w->covered.ptr);
+    mem_free(w->next.ptr);
+    mem_free(w->points.ptr);
+    mem_free(w->next_points.ptr);
+}
+
+static enum weir_status merge_sums(const struct merge_input *in, const struct by_source *b,
+                                   struct merged_day *out, size_t *n)
+{
+    struct sweep w = {.in = in};
+    enum weir_status st = WEIR_NOMEM;
+    struct spans *all[] = {&w.covered, &w.next, &w.points, &w.next_points};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        all[i]->ptr = mem_alloc(in->n * sizeof *all[i]->ptr + 1);
+        if (!all[i]->ptr) goto out;
+    }
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        add_source(&w, b->sources[i], b->index + at, b->ends[i] - at);
+        at = b->ends[i];
+    }
+    for (int32_t day = in->from; day <= in->to; day++) {
+        const struct day_sum *d = &w.days[day - in->from];
+        if (d->has_value) out[(*n)++] = (struct merged_day){d->sum, day, d->source};
+    }
+    st = WEIR_OK;
+out:
+    sweep_fini(&w);
+    return st;
+}
+
+/* ---- one source's samples ---- */
+
+struct day_pick {
+    size_t best, current; /* plausible samples: of the source picked, and of the one looked at */
+    unsigned rank;
+    uint16_t source;
+    bool has_source, has_current;
+    size_t n; /* taken */
+    double sum, min, max, last, sine, cosine;
+};
+
+struct picks {
+    const struct merge_input *in;
+    bool is_sleep, is_circular;
+    struct day_pick days[MERGE_DAYS];
+};
+
+/* NULL for a day that was not asked for. */
+static struct day_pick *pick_of(struct picks *p, const struct fact *f)
+{
+    int64_t wall = p->is_sleep ? f->at + f->seconds + f->end_offset : f->at + f->offset;
+    int64_t day = floor_day(wall);
+    return day < p->in->from || day > p->in->to ? NULL : &p->days[day - p->in->from];
+}
+
+/* Sources come in order of belief: a later one wins only by being plausible, or in its class. */
+static void pick_source(struct day_pick *d, uint16_t source, unsigned rank)
+{
+    bool is_better = !d->has_source || (d->best == 0 && d->current > 0) ||
+                     (rank == d->rank && d->current > d->best);
+    if (is_better) {
+        d->source = source;
+        d->rank = rank;
+        d->best = d->current;
+        d->has_source = true;
+    }
+    d->current = 0;
+    d->has_current = false;
+}
+
+static void pick_sources(struct picks *p, const struct by_source *b)
+{
+    const struct merge_input *in = p->in;
+    size_t at = 0;
+    for (size_t i = 0; i < b->n; i++) {
+        for (; at < b->ends[i]; at++) {
+            const struct fact *f = &in->facts[b->index[at]];
+            struct day_pick *d = pick_of(p, f);
+            if (!d) continue;
+            d->has_current = true;
+            if (merge_is_plausible(in->metric, f->value)) d->current++;
+        }
+        unsigned rank = merge_rank(in->metric, in->kinds[b->sources[i]]);
+        for (size_t k = 0; k < MERGE_DAYS; k++)
+            if (p->days[k].has_current) pick_source(&p->days[k], b->sources[i], rank);
+    }
+}
+
+static void take(struct day_pick *d, double value, bool is_circular)
+{
+    if (d->n == 0 || value < d->min) d->min = value;
+    if (d->n == 0 || value > d->max) d->max = value;
+    d->sum += value;
+    d->last = value;
+    if (is_circular) {
+        d->sine += sin(value * (2 * M_PI / DAY_MINUTES));
+        d->cosine += cos(value * (2 * M_PI / DAY_MINUTES));
+    }
+    d->n++;
+}
+
+static double picked_value(const struct day_pick *d, enum daily_rule rule)
+{
+    switch (rule) {
+    case DAILY_LAST: return d->last;
+    case DAILY_MIN: return d->min;
+    case DAILY_MAX: return d->max;
+    case DAILY_CIRCULAR: break;
+    case DAILY_SUM: return d->sum;
+    case DAILY_MEAN: return d->sum / (double)d->n;
+    }
+    if (d->n == 1) return d->last;
+    double minutes = atan2(d->sine, d->cosine) * (DAY_MINUTES / (2 * M_PI));
+    return minutes < 0 ? minutes + DAY_MINUTES : minutes;
+}
+
+static void merge_picks(const struct merge_input *in, const struct by_source *b,
+                        struct merged_day *out, size_t *n)
+{
+    struct picks p = {.in = in,
+                      .is_sleep = strcmp(in->metric->group, "sleep") == 0,
+                      .is_circular = in->metric->daily == DAILY_CIRCULAR};
+    pick_sources(&p, b);
+    for (size_t i = 0; i < in->n; i++) {
+        const struct fact *f = &in->facts[i];
+        struct day_pick *d = pick_of(&p, f);
+        if (!d || f->source != d->source) continue;
+        /* An error of entry does not count beside what is possible; alone it is shown as one. */
+        if (d->best > 0 && !merge_is_plausible(in->metric, f->value)) continue;
+        take(d, f->value, p.is_circular);
+    }
+    for (int32_t day = in->from; day <= in->to; day++) {
+        const struct day_pick *d = &p.days[day - in->from];
+        if (d->n == 0) continue;
+        double value = picked_value(d, in->metric->daily);
+        out[(*n)++] = (struct merged_day){value, day, d->source};
+    }
+}
+
+enum weir_status merge_days(const struct merge_input *in, struct merged_day *out, size_t *n)
+{
+    CHECK(in->to - in->from < MERGE_DAYS);
+    *n = 0;
+    struct by_source b;
+    enum weir_status st = by_source_init(&b, in);
+    if (st != WEIR_OK) return st;
+    bool is_sum = in->metric->daily == DAILY_SUM && strcmp(in->metric->group, "sleep") != 0;
+    if (is_sum) st = merge_sums(in, &b, out, n);
+    else merge_picks(in, &b, out, n);
+    by_source_fini(&b);
+    return st;
+}
