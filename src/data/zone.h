@@ -15,6 +15,10 @@ struct zone;
 
 /* "America/New_York", "UTC", "UTC-05:00", "+0200"; NULL: the machine's own. WEIR_NOT_FOUND. */
 WEIR_MUST_CHECK enum weir_status zone_load(struct zone **out, const char *name);
+
+/* The same from the bytes of a zone file. WEIR_CORRUPT when they are none. */
+WEIR_MUST_CHECK enum weir_status zone_read(struct zone **out, const char *name,
+                                           struct weir_slice bytes);
 void zone_free(struct zone *z); /* NULL is allowed */
 const char *zone_name(const struct zone *z);
 
