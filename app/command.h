@@ -24,6 +24,7 @@ extern const struct command decode_command;
 extern const struct command key_command;
 extern const struct command link_command;
 extern const struct command serve_command;
+extern const struct command stat_command;
 extern const struct command store_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */

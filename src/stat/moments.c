@@ -36,7 +36,7 @@ double stat_variance(const double *x, size_t n)
     /* What the rounded mean leaves over is taken out again. */
     double left = stat_total(&rest);
     double v = (stat_total(&square) - left * left / (double)n) / (double)(n - 1);
-    return v > 0 ? v : 0;
+    return v < 0 ? 0 : v;
 }
 
 double stat_sd(const double *x, size_t n)

@@ -173,9 +173,9 @@ static double tied_in_both(const double *x, const double *y, size_t n)
     return pairs;
 }
 
-double stat_kendall(const double *x, const double *y, size_t n, double *scratch)
+struct stat_concordance stat_concordance(const double *x, const double *y, size_t n,
+                                         double *scratch)
 {
-    if (n < 2) return NAN;
     struct keys k = {x, y};
     double *sx = scratch, *sy = scratch + n, *a = scratch + 2 * n, *b = scratch + 3 * n;
     const double *place = sort_places(&k, n, a, b);
@@ -183,12 +183,20 @@ double stat_kendall(const double *x, const double *y, size_t n, double *scratch)
         sx[i] = x[(size_t)place[i]];
         sy[i] = y[(size_t)place[i]];
     }
-    double all = (double)n * (double)(n - 1) / 2;
-    double tied_x = tied_pairs(sx, n), both = tied_in_both(sx, sy, n);
+    struct stat_concordance c = {.pairs = (double)n * ((double)n - 1) / 2};
+    double both = tied_in_both(sx, sy, n);
+    c.tied_x = tied_pairs(sx, n);
     memcpy(a, sy, n * sizeof *a);
     double exchanges;
-    double tied_y = tied_pairs(sort_counting(a, b, n, &exchanges), n);
-    if (tied_x == all || tied_y == all) return NAN;
-    double concordant_less = all - tied_x - tied_y + both - 2 * exchanges;
-    return concordant_less / (sqrt(all - tied_x) * sqrt(all - tied_y));
+    c.tied_y = tied_pairs(sort_counting(a, b, n, &exchanges), n);
+    c.score = c.pairs - c.tied_x - c.tied_y + both - 2 * exchanges;
+    return c;
+}
+
+double stat_kendall(const double *x, const double *y, size_t n, double *scratch)
+{
+    if (n < 2) return NAN;
+    struct stat_concordance c = stat_concordance(x, y, n, scratch);
+    if (c.tied_x == c.pairs || c.tied_y == c.pairs) return NAN;
+    return c.score / (sqrt(c.pairs - c.tied_x) * sqrt(c.pairs - c.tied_y));
 }

@@ -13,6 +13,15 @@ double stat_pearson(const double *x, const double *y, size_t n);
 /* Pearson of the ranks; equal values share the mean of theirs. `scratch` has room for 4n. */
 double stat_spearman(const double *x, const double *y, size_t n, double *scratch);
 
+/* Pairs of points, and how many are tied; the score is those that rise less those that fall. */
+struct stat_concordance {
+    double score, pairs, tied_x, tied_y;
+};
+
+/* In n log n, for n of 2 and more. `scratch` has room for 4n. */
+struct stat_concordance stat_concordance(const double *x, const double *y, size_t n,
+                                         double *scratch);
+
 /* tau-b, in n log n. `scratch` has room for 4n. */
 double stat_kendall(const double *x, const double *y, size_t n, double *scratch);
 
@@ -34,3 +43,6 @@ struct stat_line stat_ols(const double *x, const double *y, size_t n);
  */
 struct stat_line stat_theil_sen(const double *x, const double *y, size_t n, double *scratch);
 size_t stat_theil_sen_scratch(size_t n);
+
+/* The slope of this rank among those of all pairs, from 0, in the same way; NAN beyond the last. */
+double stat_slope_at(const double *x, const double *y, size_t n, size_t rank, double *scratch);

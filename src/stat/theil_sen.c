@@ -40,7 +40,7 @@ struct search {
     const double *x, *y;
     size_t n;
     uint64_t n_slopes;
-    uint64_t first, second;      /* ranks of the median's two values, from 0 */
+    uint64_t first, second;      /* ranks of the two slopes that are wanted, from 0 */
     double x0, y0;               /* taken off, so that z is small and exact to more digits */
     double nudge;                /* a difference of slopes that no rounding of z can hide */
     double lo, hi;               /* the interval: slopes >= lo and < hi */
@@ -262,7 +262,7 @@ static double select_listed(struct search *s)
     return a / 2 + b / 2;
 }
 
-static double search_median(struct search *s)
+static double search_slope(struct search *s)
 {
     measure(s);
     s->below_hi = s->n_slopes;
@@ -280,11 +280,11 @@ static double search_median(struct search *s)
     return select_listed(s);
 }
 
-static double median_of_all(struct search *s)
+static double select_of_all(struct search *s)
 {
     for (size_t i = 0; i < s->n; i++)
         for (size_t j = i + 1; j < s->n; j++) list_slope(s, (double)i, (double)j);
-    return stat_median_in(s->list, s->n_list);
+    return select_listed(s);
 }
 
 static uint64_t pairs(uint64_t n)
@@ -323,19 +323,18 @@ static void order_ties(const double *x, const double *y, size_t n, double *out)
     }
 }
 
-struct stat_line stat_theil_sen(const double *x, const double *y, size_t n, double *scratch)
+/* The slopes at these ranks of all, from 0; their mean. */
+static double slope_between(const double *x, const double *y, size_t n, const uint64_t rank[2],
+                            double *scratch)
 {
-    uint64_t n_slopes = count_slopes(x, n);
-    if (n_slopes == 0) return (struct stat_line){NAN, NAN};
-    double middle_y = median_copy(y, n, scratch), middle_x = median_copy(x, n, scratch);
     struct search s = {.x = x,
                        .y = y,
                        .n = n,
-                       .n_slopes = n_slopes,
-                       .x0 = middle_x,
-                       .y0 = middle_y,
-                       .first = (n_slopes - 1) / 2,
-                       .second = n_slopes / 2,
+                       .n_slopes = count_slopes(x, n),
+                       .x0 = median_copy(x, n, scratch),
+                       .y0 = median_copy(y, n, scratch),
+                       .first = rank[0],
+                       .second = rank[1],
                        .z = scratch,
                        .z2 = scratch + n,
                        .place = scratch + 2 * n,
@@ -343,14 +342,24 @@ struct stat_line stat_theil_sen(const double *x, const double *y, size_t n, doub
                        .key = scratch + 4 * n,
                        .key2 = scratch + 5 * n,
                        .list = scratch + 6 * n};
-    double slope;
-    if (n_slopes <= LIST_MAX && pairs(n) <= 2 * (uint64_t)LIST_MAX) {
-        slope = median_of_all(&s);
-    } else {
-        double *ordered = s.list + LIST_MAX;
-        order_ties(x, y, n, ordered);
-        s.y = ordered;
-        slope = search_median(&s);
-    }
+    if (s.n_slopes <= LIST_MAX && pairs(n) <= 2 * (uint64_t)LIST_MAX) return select_of_all(&s);
+    double *ordered = s.list + LIST_MAX;
+    order_ties(x, y, n, ordered);
+    s.y = ordered;
+    return search_slope(&s);
+}
+
+struct stat_line stat_theil_sen(const double *x, const double *y, size_t n, double *scratch)
+{
+    uint64_t n_slopes = count_slopes(x, n);
+    if (n_slopes == 0) return (struct stat_line){NAN, NAN};
+    double slope = slope_between(x, y, n, (uint64_t[]){(n_slopes - 1) / 2, n_slopes / 2}, scratch);
+    double middle_y = median_copy(y, n, scratch), middle_x = median_copy(x, n, scratch);
     return (struct stat_line){slope, middle_y - slope * middle_x};
+}
+
+double stat_slope_at(const double *x, const double *y, size_t n, size_t rank, double *scratch)
+{
+    if (rank >= count_slopes(x, n)) return NAN;
+    return slope_between(x, y, n, (uint64_t[]){rank, rank}, scratch);
 }

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tests by ranks, with ties, by their normal approximation. Undefined is NAN. `scratch` is memory
+ * that the caller gives. Pure functions; any thread.
+ */
+#pragma once
+
+#include <stddef.h>
+
+struct stat_mann_whitney {
+    double u;     /* pairs in which a is larger, ties half */
+    double p;     /* two-sided, with continuity correction */
+    double auc;   /* u / (na nb) */
+    double delta; /* Cliff's: 2 auc - 1 */
+};
+
+/* `scratch` has room for 4 (na + nb). */
+struct stat_mann_whitney stat_mann_whitney(const double *a, size_t na, const double *b, size_t nb,
+                                           double *scratch);
+
+struct stat_wilcoxon {
+    double w; /* the smaller of the sums of ranks of positive and negative differences */
+    double p; /* two-sided, without continuity correction */
+    size_t n; /* differences that are not 0 */
+};
+
+/* `scratch` has room for 5n. */
+struct stat_wilcoxon stat_wilcoxon(const double *d, size_t n, double *scratch);
