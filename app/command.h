@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command decode_command;
+extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
 extern const struct command serve_command;

@@ -10,8 +10,10 @@
 #include "command.h"
 #include "output.h"
 
-static const struct command *const commands[] = {&serve_command, &key_command,  &link_command,
-                                                 &store_command, &stat_command, &decode_command};
+static const struct command *const commands[] = {
+    &serve_command,  &key_command,  &link_command,   &store_command,
+    &import_command, &stat_command, &decode_command,
+};
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };
 

@@ -10,12 +10,15 @@
  */
 #pragma once
 
+#include <weir/buf.h>
+
 #include "base/clock.h"
 #include "import/reader.h"
 #include "store/store.h"
 
 struct import_progress {
     const char *file; /* as it was named; inside an archive: "export.zip: export.xml" */
+    bool is_checking; /* all is read once before anything is changed */
     unsigned file_index, n_files;
     const char *kind; /* "apple"; NULL while it is not known */
     uint64_t bytes, total_bytes;
@@ -40,23 +43,26 @@ enum { IMPORT_COUNTS = 128 };
 
 /* What came of it; lists are cut at their ceilings, counters are not. */
 struct import_summary {
-    uint64_t bytes, records, n_new, n_duplicates, n_refused, n_ignored;
+    uint64_t bytes, records, n_facts, n_new, n_duplicates, n_refused, n_ignored;
     struct import_count metrics[IMPORT_COUNTS], sources[IMPORT_COUNTS], ignored[IMPORT_COUNTS];
     size_t n_metrics, n_sources, n_ignored_kinds;
     struct import_refusal refusals[IMPORT_REFUSALS];
     size_t n_refusals;
     int32_t first_day, last_day;
-    uint64_t n_days; /* with anything */
-    bool was_resumed;
+    uint64_t n_days;  /* with anything */
+    bool was_resumed; /* counts are of what was left then */
+    char log[48];     /* "imports/01J…"; empty when nothing was begun */
 };
 
 struct import_options {
     struct weir_slice user;
     const char *const *paths;
     size_t n_paths;
-    const char *kind; /* NULL: found by looking */
-    const char
-        *zone; /* "America/New_York": for files whose times say nothing; NULL: the machine's */
+    const char *kind;      /* NULL: found by looking */
+    const char *zone;      /* of times that do not say theirs; NULL: the machine's */
+    enum date_order dates; /* as reader.h has these three */
+    enum unit_system units;
+    struct weir_slice person;
     const struct clock *clock;
     void (*progress)(void *user, const struct import_progress *p); /* may be NULL */
     void *progress_user;
@@ -67,9 +73,19 @@ struct import_error {
 };
 
 /*
- * WEIR_OK when all files were read. A file that is wrong as a whole (unknown, truncated, a bomb)
- * ends the import with the error and changes nothing of the person's data by that file.
+ * Everything is read twice: once to see whether it is whole and what it says it is, which changes
+ * nothing, and once for its facts. So a file that is wrong as a whole (unknown, truncated, a
+ * bomb) ends the import with the error and has changed nothing, however large it is. Inside an
+ * archive or folder, files of no known kind are counted as ignored, and small ones that are wrong
+ * as refused. When the world fails in between (the disk is full, the process dies), what was
+ * committed stays and the same call goes on there.
+ *
+ * WEIR_BUSY: the same person's data are being imported. The summary is right, if not whole, after
+ * an error too.
  */
 WEIR_MUST_CHECK enum weir_status import_run(struct store *store, const struct import_options *o,
                                             struct import_summary *summary,
                                             struct import_error *error);
+
+/* The summary as a JSON object, as in the last event of the import's log. */
+void import_write_summary(struct weir_buf *out, const struct import_summary *s);

@@ -5,10 +5,7 @@
 #include "import/kinds.h"
 
 const struct reader_kind *const reader_kinds[] = {
-    &reader_labs,
-    &reader_activities,
-    &reader_plain,
-    NULL,
+    &reader_apple, &reader_labs, &reader_activities, &reader_plain, NULL,
 };
 
 const struct reader_kind *reader_kind_find(const char *name)

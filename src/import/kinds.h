@@ -5,5 +5,6 @@
 #include "import/reader.h"
 
 extern const struct reader_kind reader_activities;
+extern const struct reader_kind reader_apple;
 extern const struct reader_kind reader_labs;
 extern const struct reader_kind reader_plain;

@@ -55,9 +55,11 @@ static enum weir_status injected(int error)
 enum weir_status file_open(struct file *f, const char *path, enum file_mode mode)
 {
     const char *slash = strrchr(path, '/');
-    static const int creation[] = {
-        [FILE_MUST_EXIST] = 0, [FILE_MAY_CREATE] = O_CREAT, [FILE_MUST_CREATE] = O_CREAT | O_EXCL};
-    int flags = O_RDWR | O_CLOEXEC | creation[mode];
+    static const int access[] = {[FILE_MUST_EXIST] = O_RDWR,
+                                 [FILE_MAY_CREATE] = O_RDWR | O_CREAT,
+                                 [FILE_MUST_CREATE] = O_RDWR | O_CREAT | O_EXCL,
+                                 [FILE_READ_ONLY] = O_RDONLY | O_NOCTTY};
+    int flags = O_CLOEXEC | access[mode];
     snprintf(f->name, sizeof f->name, "%s", slash ? slash + 1 : path);
     f->fd = open(path, flags, OWNER_ONLY);
     return f->fd >= 0 ? WEIR_OK : status_of_errno();

@@ -22,7 +22,7 @@ struct file {
 };
 
 /* FILE_MUST_CREATE fails, with errno EEXIST, when there is one already. */
-enum file_mode { FILE_MUST_EXIST, FILE_MAY_CREATE, FILE_MUST_CREATE };
+enum file_mode { FILE_MUST_EXIST, FILE_MAY_CREATE, FILE_MUST_CREATE, FILE_READ_ONLY };
 
 WEIR_MUST_CHECK enum weir_status file_open(struct file *f, const char *path, enum file_mode mode);
 void file_close(struct file *f);
