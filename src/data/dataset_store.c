@@ -6,12 +6,14 @@
  * so a later export makes whole the day on which an earlier one was cut off, without a word of
  * the series being written anew. docs/data.md has the rules for people.
  */
+#include <math.h>
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "base/slice.h"
 #include "data/dataset_impl.h"
 #include "data/facts_impl.h"
+#include "data/night.h"
 
 struct loader {
     struct store *store;
@@ -180,20 +182,140 @@ static enum weir_status load_series(void *user, struct dataset *d, const struct 
     return st;
 }
 
-static enum weir_status load_none(void *user, struct dataset *d)
+/* ---- sessions and results ---- */
+
+/* All documents of a kind, each read and added while its bytes are there. */
+struct listing {
+    const struct loader *loader;
+    struct dataset *dataset;
+    enum weir_status (*add)(const struct loader *l, struct dataset *d, struct weir_slice body);
+};
+
+static enum weir_status list_one(void *user, const struct doc *doc)
 {
-    (void)user;
-    (void)d;
-    return WEIR_OK;
+    const struct listing *g = user;
+    return g->add(g->loader, g->dataset, doc->body);
+}
+
+static enum weir_status list_all(const struct loader *l, struct dataset *d, const char *kind,
+                                 enum weir_status (*add)(const struct loader *l, struct dataset *d,
+                                                         struct weir_slice body))
+{
+    enum { MAX_YEARS = 400 };
+    struct listing g = {l, d, add};
+    struct doc_query query = {
+        .kind = weir_slice_of(kind), .owner = l->facts->user, .limit = MAX_YEARS};
+    return store_doc_list(l->store, &query, list_one, &g);
+}
+
+static double end_of(const struct workout *w)
+{
+    return (double)w->start.at + (isnan(w->minutes) ? 0 : w->minutes * 60);
+}
+
+/* One run that two devices recorded: more than half of the shorter lies in the other. */
+static bool is_same_workout(const struct workout *a, const struct workout *b)
+{
+    if (a->activity != b->activity || slice_eq(a->source.name, b->source.name)) return false;
+    double from = (double)(a->start.at > b->start.at ? a->start.at : b->start.at);
+    double to = end_of(a) < end_of(b) ? end_of(a) : end_of(b);
+    double x = end_of(a) - (double)a->start.at, y = end_of(b) - (double)b->start.at;
+    return (to - from) * 2 > (x < y ? x : y);
+}
+
+/* Of two that recorded the same, the better class, then the one that stands first. */
+static bool is_outdone(const struct workout *all, size_t n, size_t i)
+{
+    static const struct metric activity = {.group = "activity"};
+    enum { LOOK = 32 }; /* rows around it; they are in order of start */
+    size_t from = i > LOOK ? i - LOOK : 0, to = n - i > LOOK ? i + LOOK : n;
+    unsigned rank = merge_rank(&activity, all[i].source.kind);
+    for (size_t k = from; k < to; k++) {
+        if (k == i || !is_same_workout(&all[i], &all[k])) continue;
+        unsigned other = merge_rank(&activity, all[k].source.kind);
+        if (other < rank || (other == rank && k < i)) return true;
+    }
+    return false;
+}
+
+static enum weir_status add_workouts(const struct loader *l, struct dataset *d,
+                                     struct weir_slice body)
+{
+    (void)l;
+    struct rows rows = {0};
+    enum weir_status st = workouts_read(body, &rows);
+    const struct workout *all = rows.ptr;
+    for (size_t i = 0; i < rows.n && st == WEIR_OK; i++)
+        if (!is_outdone(all, rows.n, i)) st = dataset_add_workout(d, &all[i]);
+    mem_free(rows.ptr);
+    return st;
+}
+
+static enum weir_status load_workouts(void *user, struct dataset *d)
+{
+    return list_all(user, d, "workouts", add_workouts);
+}
+
+/* The same result from two files: the name of the test may be spelt in two ways. */
+static bool is_same_lab(const struct lab *a, const struct lab *b)
+{
+    return a->analyte && a->analyte == b->analyte && a->day == b->day && a->value == b->value &&
+           a->comparator == b->comparator;
+}
+
+static enum weir_status add_labs(const struct loader *l, struct dataset *d, struct weir_slice body)
+{
+    (void)l;
+    struct rows rows = {0};
+    enum weir_status st = labs_read(body, &rows);
+    const struct lab *all = rows.ptr;
+    for (size_t i = 0; i < rows.n && st == WEIR_OK; i++) {
+        /* They are in order of day and value. */
+        bool is_there = false;
+        for (size_t k = i; k-- > 0 && all[k].day == all[i].day && all[k].value == all[i].value;)
+            is_there |= is_same_lab(&all[k], &all[i]);
+        if (!is_there) st = dataset_add_lab(d, &all[i]);
+    }
+    mem_free(rows.ptr);
+    return st;
+}
+
+static enum weir_status load_labs(void *user, struct dataset *d)
+{
+    return list_all(user, d, "labs", add_labs);
+}
+
+static enum weir_status add_sleeps(const struct loader *l, struct dataset *d,
+                                   struct weir_slice body)
+{
+    struct rows rows = {0};
+    enum weir_status st = sleeps_read(l->facts, body, &rows);
+    struct sleep_row *all = rows.ptr;
+    for (size_t i = 0, end; i < rows.n && st == WEIR_OK; i = end) {
+        end = i + 1;
+        while (end < rows.n && all[end].sleep.day == all[i].sleep.day) end++;
+        size_t n = night_choose(all + i, end - i, l->facts->kinds);
+        for (size_t k = i; k < i + n && st == WEIR_OK; k++) {
+            all[k].sleep.source = l->facts->sources[all[k].source];
+            st = dataset_add_sleep(d, &all[k].sleep);
+        }
+    }
+    mem_free(rows.ptr);
+    return st;
+}
+
+static enum weir_status load_sleeps(void *user, struct dataset *d)
+{
+    return list_all(user, d, "sleeps", add_sleeps);
 }
 
 enum weir_status dataset_open(struct dataset **out, struct store *store, struct weir_slice user)
 {
     static const struct dataset_loader functions = {.index = load_index,
                                                     .series = load_series,
-                                                    .workouts = load_none,
-                                                    .sleeps = load_none,
-                                                    .labs = load_none,
+                                                    .workouts = load_workouts,
+                                                    .sleeps = load_sleeps,
+                                                    .labs = load_labs,
                                                     .close = loader_close};
     *out = NULL;
     struct loader *l = mem_zalloc(sizeof *l);

@@ -13,6 +13,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "data/facts_impl.h"
+#include "data/night.h"
 
 void *rows_push(struct rows *r, size_t size)
 {
@@ -227,6 +228,18 @@ static struct known_source *admit(struct facts *f, const struct source *source,
     return s;
 }
 
+static enum weir_status take_day_value(void *user, const struct day_value *v);
+
+/* What belongs to a night is the value of a day: that of waking. */
+static enum weir_status take_night_value(struct facts *f, const struct sample *s)
+{
+    struct day_value v = {.metric = s->metric,
+                          .day = day_of_moment(s->end.at, s->end.offset),
+                          .value = s->value,
+                          .source = s->source};
+    return take_day_value(f, &v);
+}
+
 static enum weir_status take_sample(void *user, const struct sample *s)
 {
     struct facts *f = user;
@@ -234,6 +247,7 @@ static enum weir_status take_sample(void *user, const struct sample *s)
     const char *flaw = span_flaw(s->start, s->end);
     if (!flaw && !isfinite(s->value)) flaw = "the value is no number";
     if (flaw) return refuse(f, flaw);
+    if (night_is_metric((uint16_t)metric_index(s->metric))) return take_night_value(f, s);
     enum weir_status st = WEIR_OK;
     struct known_source *source = admit(f, &s->source, &st);
     if (!source) return st;
@@ -279,6 +293,7 @@ static enum weir_status take_stage(void *user, const struct stage *s)
     const char *flaw = span_flaw(s->start, s->end);
     if (!flaw && s->start.at == s->end.at) flaw = "a stage of sleep without length";
     if (!flaw && s->end.at - s->start.at > DAY_SECONDS) flaw = "a stage longer than a day";
+    if (!flaw && (unsigned)s->stage > STAGE_REM) flaw = "a stage of sleep that is none";
     if (flaw) return refuse(f, flaw);
     enum weir_status st = WEIR_OK;
     struct known_source *source = admit(f, &s->source, &st);
@@ -321,6 +336,7 @@ static enum weir_status take_sleep(void *user, const struct sleep *s)
     struct sleep_row *place = rows_push(&f->sleeps, sizeof *place);
     if (!place) return WEIR_NOMEM;
     *place = (struct sleep_row){.sleep = *s, .source = source->id};
+    place->sleep.is_nap = s->is_nap || night_is_nap(s);
     facts_note_worn(f, source, NULL, s->day, 1);
     return WEIR_OK;
 }

@@ -288,7 +288,7 @@ static void name_sources(struct doc_sources *s, const struct rows *rows)
 
 static enum weir_status put_days(struct flush *x, const struct daily *d)
 {
-    if (d->merged.n + d->given.n == 0 && d->days_doc.version == 0) return WEIR_OK;
+    if (d->merged.n + d->given.n == 0) return flush_remove(x, "days", d->name, d->days_doc.version);
     struct weir_buf body;
     weir_buf_init(&body, STORE_DOC_BYTES);
     struct doc_sources s = {0};
@@ -358,7 +358,9 @@ static enum weir_status put_series(struct flush *x, const struct daily *d)
     if (st != WEIR_OK || (rows.n == 0 && d->series_doc.version == 0)) goto out;
     st = count_changes(x, d, &rows);
     if (st == WEIR_OK) st = put_index_row(x, d, &rows);
-    if (st != WEIR_OK) goto out;
+    if (st == WEIR_OK && rows.n == 0)
+        st = flush_remove(x, "series", d->name, d->series_doc.version);
+    if (st != WEIR_OK || rows.n == 0) goto out;
     struct doc_sources s = {0};
     name_sources(&s, &rows);
     doc_put_head(&body, &s, x->f->sources, x->f->n_sources);

@@ -58,7 +58,7 @@ enum weir_status flush_put(struct flush *x, const char *kind, const char *rest, 
     char *id = doc_id(x, rest);
     struct put *p = id ? rows_push(&x->puts, sizeof *p) : NULL;
     if (!p) return WEIR_NOMEM;
-    *p = (struct put){kind, id, version, *body};
+    *p = (struct put){.kind = kind, .id = id, .version = version, .body = *body};
     x->put_bytes += body->len;
     weir_buf_init(body, STORE_DOC_BYTES);
     return WEIR_OK;
@@ -71,6 +71,16 @@ enum weir_status flush_put_changed(struct flush *x, const char *kind, const char
     if (st != WEIR_OK) return st;
     if (old->version > 0 && slice_eq(old->body, weir_buf_slice(body))) return WEIR_OK;
     return flush_put(x, kind, rest, old->version, body);
+}
+
+enum weir_status flush_remove(struct flush *x, const char *kind, const char *rest, int64_t version)
+{
+    if (version == 0) return WEIR_OK;
+    char *id = doc_id(x, rest);
+    struct put *p = id ? rows_push(&x->puts, sizeof *p) : NULL;
+    if (!p) return WEIR_NOMEM;
+    *p = (struct put){.kind = kind, .id = id, .version = version, .is_removal = true};
+    return WEIR_OK;
 }
 
 static void drop_puts(struct flush *x)
@@ -127,7 +137,8 @@ static enum weir_status emit(struct flush *x, struct commit *commit)
     const struct put *puts = x->puts.ptr;
     for (size_t i = 0; i < x->puts.n; i++) {
         struct doc_key key = {weir_slice_of(puts[i].kind), weir_slice_of(puts[i].id)};
-        commit_put(commit, key, puts[i].version, x->f->user, weir_buf_slice(&puts[i].body));
+        if (puts[i].is_removal) commit_remove(commit, key, puts[i].version);
+        else commit_put(commit, key, puts[i].version, x->f->user, weir_buf_slice(&puts[i].body));
     }
     drop_puts(x);
     night_free_all(x);

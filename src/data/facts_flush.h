@@ -19,6 +19,7 @@ struct put {
     char *id;
     int64_t version; /* that it has now; 0: it is new */
     struct weir_buf body;
+    bool is_removal;
 };
 
 /* The daily values of a metric, as they are and as they will be. */
@@ -62,6 +63,10 @@ WEIR_MUST_CHECK enum weir_status flush_put(struct flush *x, const char *kind, co
 WEIR_MUST_CHECK enum weir_status flush_put_changed(struct flush *x, const char *kind,
                                                    const char *rest, const struct doc *old,
                                                    struct weir_buf *body);
+
+/* Removes it, if it is there. */
+WEIR_MUST_CHECK enum weir_status flush_remove(struct flush *x, const char *kind, const char *rest,
+                                              int64_t version);
 
 /* ---- facts_daily.c ---- */
 

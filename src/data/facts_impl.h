@@ -135,6 +135,18 @@ bool leaf_is_split(struct weir_slice body);
 WEIR_MUST_CHECK enum weir_status leaf_read(struct facts *f, struct weir_slice body, uint16_t metric,
                                            struct fact **out, size_t *n);
 
+/* ---- facts_night.c ---- */
+
+/* Appends the sleeps of a document (of struct sleep_row) to `out`. */
+WEIR_MUST_CHECK enum weir_status sleeps_read(struct facts *f, struct weir_slice body,
+                                             struct rows *out);
+
+/* ---- facts_list.c ---- */
+
+/* Appends the rows of a document to `out`; their texts are the document's. */
+WEIR_MUST_CHECK enum weir_status workouts_read(struct weir_slice body, struct rows *out);
+WEIR_MUST_CHECK enum weir_status labs_read(struct weir_slice body, struct rows *out);
+
 /* ---- what a metric's number stands for ---- */
 
 const struct metric *facts_metric(uint16_t metric);

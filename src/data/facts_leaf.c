@@ -114,6 +114,8 @@ enum weir_status leaf_read(struct facts *f, struct weir_slice body, uint16_t met
         if (i > 0 && fact_compare(&(*out)[i - 1], &fact) >= 0) u.is_bad = true;
         /* Nobody measured it: the first names its source. */
         if (fact.source >= f->n_sources) u.is_bad = true;
+        if (metric == FACTS_STAGE && !(fact.value >= STAGE_IN_BED && fact.value <= STAGE_REM))
+            u.is_bad = true;
     }
     if (!u.is_bad && u.at == u.end) return WEIR_OK;
     mem_free(*out);

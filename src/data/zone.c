@@ -292,9 +292,20 @@ static bool hour_digits(struct weir_slice *text, int *out)
     return true;
 }
 
-bool zone_parse_offset(struct weir_slice text, int32_t *offset)
+/* What follows the sign: "05:00", "0500", "05", "5". */
+static bool hours_and_minutes(struct weir_slice text, int32_t *out)
 {
     enum { LARGEST_HOURS = 18 };
+    int hours = 0, minutes = 0;
+    if (!hour_digits(&text, &hours)) return false;
+    if (text.len > 0 && text.ptr[0] == ':') text = slice_from(text, 1);
+    if (text.len > 0 && !two_digits(&text, &minutes)) return false;
+    *out = (hours * 60 + minutes) * 60;
+    return text.len == 0 && hours <= LARGEST_HOURS && minutes < 60;
+}
+
+bool zone_parse_offset(struct weir_slice text, int32_t *offset)
+{
     *offset = 0;
     bool is_named = starts_with_zone(text);
     if (is_named) text = slice_from(text, 3);
@@ -302,12 +313,7 @@ bool zone_parse_offset(struct weir_slice text, int32_t *offset)
     char sign = text.ptr[0];
     text = slice_from(text, 1);
     if ((sign == 'Z' || sign == 'z') && text.len == 0) return !is_named;
-    int hours = 0, minutes = 0;
-    if ((sign != '-' && sign != '+') || !hour_digits(&text, &hours)) return false;
-    if (text.len > 0 && text.ptr[0] == ':') text = slice_from(text, 1);
-    if (text.len > 0 && !two_digits(&text, &minutes)) return false;
-    if (text.len > 0 || hours > LARGEST_HOURS || minutes > 59) return false;
-    *offset = (hours * 60 + minutes) * 60;
+    if ((sign != '-' && sign != '+') || !hours_and_minutes(text, offset)) return false;
     if (sign == '-') *offset = -*offset;
     return true;
 }

@@ -256,3 +256,272 @@ TEST(a_metric_of_ones_own_is_kept_by_its_name)
     T_EQ(s->n, 2);
     finish(&b);
 }
+
+/* ---- sleep ---- */
+
+static void stage(struct bench *b, enum sleep_stage what, struct source source, struct moment start,
+                  struct moment end)
+{
+    struct stage s = {what, start, end, source};
+    T_EQ(b->sink.stage(b->sink.user, &s), WEIR_OK);
+}
+
+TEST(the_night_of_9_march_2025_in_new_york_has_the_minutes_that_passed)
+{
+    struct bench b = begin();
+    /* 22:49 to 06:54 by the wall, an hour less by any other clock. */
+    stage(&b, STAGE_LIGHT, watch, at("2025-03-08 22:49", -5), at("2025-03-09 01:00", -5));
+    stage(&b, STAGE_DEEP, watch, at("2025-03-09 01:00", -5), at("2025-03-09 01:50", -5));
+    stage(&b, STAGE_AWAKE, watch, at("2025-03-09 01:50", -5), at("2025-03-09 03:31", -4));
+    stage(&b, STAGE_REM, watch, at("2025-03-09 03:31", -4), at("2025-03-09 04:56", -4));
+    stage(&b, STAGE_LIGHT, watch, at("2025-03-09 04:56", -4), at("2025-03-09 06:54", -4));
+    stage(&b, STAGE_IN_BED, phone, at("2025-03-08 22:39", -5), at("2025-03-09 07:00", -4));
+    flush(&b);
+    T_VALUE(&b, "sleep_minutes", "2025-03-09", 131 + 50 + 85 + 118);
+    T_VALUE(&b, "deep_sleep_minutes", "2025-03-09", 50);
+    T_VALUE(&b, "rem_sleep_minutes", "2025-03-09", 85);
+    T_VALUE(&b, "awake_minutes", "2025-03-09", 41);
+    T_VALUE(&b, "time_in_bed", "2025-03-09", 425);
+    T_VALUE(&b, "bedtime", "2025-03-09", 22 * 60 + 49);
+    T_VALUE(&b, "wake_time", "2025-03-09", 6 * 60 + 54);
+    T_VALUE(&b, "sleep_minutes", "2025-03-08", NAN);
+    T_VALUE(&b, "nap_minutes", "2025-03-09", NAN);
+    const struct sleep *sleeps;
+    size_t n;
+    T_EQ(dataset_sleeps(b.data, &sleeps, &n), WEIR_OK);
+    T_EQ(n, 1);
+    T_EQ(sleeps[0].end.at, at("2025-03-09 06:54", -4).at);
+    T_EQ_STR(sleeps[0].source.name, "Watch");
+    finish(&b);
+}
+
+TEST(the_night_of_26_october_2025_in_berlin_has_an_hour_more)
+{
+    struct bench b = begin();
+    stage(&b, STAGE_ASLEEP, phone, at("2025-10-25 23:00", 2), at("2025-10-26 07:00", 1));
+    sample(&b, "steps", watch, at("2025-10-26 02:30", 2), 10, 100);
+    sample(&b, "steps", watch, at("2025-10-26 02:30", 1), 10, 50); /* the same by the wall */
+    flush(&b);
+    T_VALUE(&b, "sleep_minutes", "2025-10-26", 9 * 60);
+    T_VALUE(&b, "bedtime", "2025-10-26", 23 * 60);
+    T_VALUE(&b, "wake_time", "2025-10-26", 7 * 60);
+    T_VALUE(&b, "steps", "2025-10-26", 150);
+    finish(&b);
+}
+
+/* Leaves at 17:00 and arrives at 10:00 of the same day: it has 41 hours. */
+TEST(a_flight_from_tokyo_to_san_francisco_lives_a_day_twice)
+{
+    struct bench b = begin();
+    stage(&b, STAGE_LIGHT, watch, at("2025-05-10 23:00", 9), at("2025-05-11 06:00", 9));
+    sample(&b, "steps", watch, at("2025-05-11 09:00", 9), 60, 4000);
+    sample(&b, "steps", phone, at("2025-05-11 09:00", 9), 60, 3900);
+    /* Over the ocean by the clock of home, awake by that of San Francisco. */
+    stage(&b, STAGE_LIGHT, watch, at("2025-05-11 20:00", 9), at("2025-05-11 09:00", -7));
+    sample(&b, "steps", watch, at("2025-05-11 09:30", -7), 60, 3000);
+    /* By the wall the same hour as in Tokyo, and yet nothing is covered. */
+    sample(&b, "steps", phone, at("2025-05-11 12:00", -7), 60, 500);
+    stage(&b, STAGE_LIGHT, watch, at("2025-05-11 22:00", -7), at("2025-05-12 05:00", -7));
+    flush(&b);
+    T_VALUE(&b, "steps", "2025-05-11", 7500);
+    T_VALUE(&b, "steps", "2025-05-10", NAN);
+    T_VALUE(&b, "steps", "2025-05-12", NAN);
+    T_VALUE(&b, "sleep_minutes", "2025-05-11", 7 * 60 + 5 * 60);
+    T_VALUE(&b, "bedtime", "2025-05-11", 23 * 60);
+    T_VALUE(&b, "wake_time", "2025-05-11", 6 * 60);
+    T_VALUE(&b, "sleep_minutes", "2025-05-12", 7 * 60);
+    const struct sleep *sleeps;
+    size_t n;
+    T_EQ(dataset_sleeps(b.data, &sleeps, &n), WEIR_OK);
+    T_EQ(n, 3);
+    finish(&b);
+}
+
+TEST(a_nap_is_no_part_of_the_night)
+{
+    struct bench b = begin();
+    stage(&b, STAGE_LIGHT, watch, at("2025-03-14 23:30", -4), at("2025-03-15 06:30", -4));
+    stage(&b, STAGE_LIGHT, watch, at("2025-03-15 14:10", -4), at("2025-03-15 14:38", -4));
+    struct sleep nap = {.start = at("2025-03-16 14:10", -4),
+                        .end = at("2025-03-16 14:42", -4),
+                        .day = day_parse(SLICE("2025-03-16")),
+                        .asleep = 28,
+                        .in_bed = 32,
+                        .awake = NAN,
+                        .light = NAN,
+                        .deep = NAN,
+                        .rem = NAN,
+                        .efficiency = 88,
+                        .latency = NAN,
+                        .source = band};
+    T_EQ(b.sink.sleep(b.sink.user, &nap), WEIR_OK);
+    flush(&b);
+    T_VALUE(&b, "sleep_minutes", "2025-03-15", 420);
+    T_VALUE(&b, "nap_minutes", "2025-03-15", 28);
+    T_VALUE(&b, "sleep_minutes", "2025-03-16", NAN);
+    T_VALUE(&b, "nap_minutes", "2025-03-16", 28);
+    finish(&b);
+}
+
+TEST(a_sleep_that_two_files_tell_is_one)
+{
+    struct bench b = begin();
+    struct sleep s = {.start = at("2025-03-14 23:10", -4),
+                      .end = at("2025-03-15 06:42", -4),
+                      .day = day_parse(SLICE("2025-03-15")),
+                      .asleep = 400,
+                      .in_bed = NAN,
+                      .awake = 20,
+                      .light = NAN,
+                      .deep = 60,
+                      .rem = 90,
+                      .efficiency = NAN,
+                      .latency = NAN,
+                      .source = band};
+    T_EQ(b.sink.sleep(b.sink.user, &s), WEIR_OK);
+    s.deep = s.rem = NAN;
+    s.latency = 7;
+    T_EQ(b.sink.sleep(b.sink.user, &s), WEIR_OK);
+    s.source = phone; /* knows no stages */
+    s.asleep = 500;
+    T_EQ(b.sink.sleep(b.sink.user, &s), WEIR_OK);
+    flush(&b);
+    T_VALUE(&b, "sleep_minutes", "2025-03-15", 400);
+    T_VALUE(&b, "deep_sleep_minutes", "2025-03-15", 60);
+    T_VALUE(&b, "sleep_latency", "2025-03-15", 7);
+    finish(&b);
+}
+
+TEST(in_bed_alone_says_nothing_of_sleep)
+{
+    struct bench b = begin();
+    stage(&b, STAGE_IN_BED, phone, at("2025-03-14 23:30", -4), at("2025-03-15 06:30", -4));
+    flush(&b);
+    T_VALUE(&b, "time_in_bed", "2025-03-15", 420);
+    T_VALUE(&b, "sleep_minutes", "2025-03-15", NAN);
+    T_VALUE(&b, "bedtime", "2025-03-15", NAN);
+    finish(&b);
+}
+
+TEST(stages_of_one_source_that_overlap_count_once)
+{
+    struct bench b = begin();
+    stage(&b, STAGE_IN_BED, watch, at("2025-03-14 23:00", 0), at("2025-03-15 07:00", 0));
+    stage(&b, STAGE_ASLEEP, watch, at("2025-03-14 23:30", 0), at("2025-03-15 06:30", 0));
+    stage(&b, STAGE_DEEP, watch, at("2025-03-15 01:00", 0), at("2025-03-15 02:00", 0));
+    stage(&b, STAGE_AWAKE, watch, at("2025-03-15 03:00", 0), at("2025-03-15 03:10", 0));
+    flush(&b);
+    T_VALUE(&b, "sleep_minutes", "2025-03-15", 410);
+    T_VALUE(&b, "deep_sleep_minutes", "2025-03-15", 60);
+    T_VALUE(&b, "awake_minutes", "2025-03-15", 10);
+    T_VALUE(&b, "time_in_bed", "2025-03-15", 480);
+    T_VALUE(&b, "bedtime", "2025-03-15", 23 * 60 + 30);
+    finish(&b);
+}
+
+/* ---- other rules ---- */
+
+TEST(weight_is_the_newest_of_the_scale_and_pressure_the_mean)
+{
+    struct bench b = begin();
+    static const struct source scale = {{"Scale", 5}, SOURCE_SCALE};
+    static const struct source typed = {{"Health", 6}, SOURCE_MANUAL};
+    sample(&b, "weight", scale, at("2025-03-01 07:00", 0), 0, 78.2);
+    sample(&b, "weight", scale, at("2025-03-01 08:00", 0), 0, 78.1);
+    sample(&b, "weight", scale, at("2025-03-01 09:00", 0), 0, 781); /* an error of entry */
+    sample(&b, "weight", typed, at("2025-03-01 20:00", 0), 0, 80);
+    sample(&b, "weight", typed, at("2025-03-02 20:00", 0), 0, 79.5);
+    sample(&b, "systolic", scale, at("2025-03-01 07:00", 0), 0, 120);
+    sample(&b, "systolic", scale, at("2025-03-01 07:00", 0), 0, 120); /* the same reading */
+    sample(&b, "systolic", scale, at("2025-03-01 19:00", 0), 0, 130);
+    flush(&b);
+    T_VALUE(&b, "weight", "2025-03-01", 78.1);
+    T_VALUE(&b, "weight", "2025-03-02", 79.5);
+    T_VALUE(&b, "systolic", "2025-03-01", 125);
+    finish(&b);
+}
+
+TEST(names_that_differ_by_blanks_are_one_source)
+{
+    struct bench b = begin();
+    static const struct source wide = {{"Ann\xC2\xA0Watch ", 11}, SOURCE_WATCH};
+    static const struct source plain = {{"Ann Watch", 9}, SOURCE_WATCH};
+    sample(&b, "steps", wide, at("2025-03-01 07:00", 0), 10, 100);
+    sample(&b, "steps", plain, at("2025-03-01 07:00", 0), 10, 100);
+    flush(&b);
+    T_VALUE(&b, "steps", "2025-03-01", 100);
+    finish(&b);
+}
+
+TEST(facts_that_cannot_be_kept_are_refused)
+{
+    struct bench b = begin();
+    struct sample s = {metric("steps"), at("2025-03-01 07:00", 0), at("2025-03-01 06:00", 0), 1,
+                       watch};
+    T_EQ(b.sink.sample(b.sink.user, &s), WEIR_OK);
+    s.end = at("2025-03-01 08:00", 0);
+    s.value = NAN;
+    T_EQ(b.sink.sample(b.sink.user, &s), WEIR_OK);
+    s.value = 1;
+    s.end.at += 40LL * DAY_SECONDS;
+    T_EQ(b.sink.sample(b.sink.user, &s), WEIR_OK);
+    s.start.at = s.end.at = INT64_MIN;
+    T_EQ(b.sink.sample(b.sink.user, &s), WEIR_OK);
+    struct day_value v = {.metric = metric("steps"), .day = DAY_NONE, .source = watch};
+    T_EQ(b.sink.day_value(b.sink.user, &v), WEIR_OK);
+    struct facts_summary sum;
+    facts_summary(b.facts, &sum);
+    T_EQ(sum.n_refused, 5);
+    T_EQ(sum.n_facts, 0);
+    flush(&b);
+    finish(&b);
+}
+
+TEST(workouts_and_labs_come_back_as_they_were)
+{
+    struct bench b = begin();
+    struct workout w = {.activity = activity_find(SLICE("run")),
+                        .label = SLICE("Morning Run"),
+                        .start = at("2025-03-01 07:00", -5),
+                        .day = day_parse(SLICE("2025-03-01")),
+                        .minutes = 31.5,
+                        .km = 5.02,
+                        .kcal = NAN,
+                        .avg_hr = 151,
+                        .max_hr = NAN,
+                        .steps = NAN,
+                        .ascent_m = 12,
+                        .source = watch};
+    T_EQ(b.sink.workout(b.sink.user, &w), WEIR_OK);
+    w.kcal = 310;
+    T_EQ(b.sink.workout(b.sink.user, &w), WEIR_OK);
+    w.source = phone; /* the telephone saw the same run */
+    w.start.at += 60;
+    T_EQ(b.sink.workout(b.sink.user, &w), WEIR_OK);
+    struct lab l = {.analyte = analyte_find(SLICE("ldl")),
+                    .label = SLICE("LDL-C"),
+                    .day = 20000,
+                    .value = 104.4,
+                    .comparator = '<',
+                    .printed = SLICE("2.7 mmol/L"),
+                    .unit = SLICE("mg/dL"),
+                    .range = SLICE("<3.0"),
+                    .source = {SLICE("Lab"), SOURCE_LAB}};
+    T_EQ(b.sink.lab(b.sink.user, &l), WEIR_OK);
+    l.label = SLICE("LDL cholesterol"); /* from another file */
+    T_EQ(b.sink.lab(b.sink.user, &l), WEIR_OK);
+    flush(&b);
+    const struct workout *ws;
+    const struct lab *ls;
+    size_t n;
+    T_EQ(dataset_workouts(b.data, &ws, &n), WEIR_OK);
+    T_EQ(n, 1);
+    T_OK(n > 0 && ws[0].kcal == 310 && ws[0].km == 5.02 && isnan(ws[0].max_hr));
+    T_OK(n > 0 && ws[0].activity == w.activity);
+    T_EQ_STR(ws[0].label, "Morning Run");
+    T_EQ(dataset_labs(b.data, &ls, &n), WEIR_OK);
+    T_EQ(n, 1);
+    T_OK(n > 0 && ls[0].value == 104.4 && ls[0].comparator == '<');
+    T_EQ_STR(ls[0].printed, "2.7 mmol/L");
+    finish(&b);
+}
