@@ -6,5 +6,11 @@
 
 extern const struct reader_kind reader_activities;
 extern const struct reader_kind reader_apple;
+extern const struct reader_kind reader_fitabase;
+extern const struct reader_kind reader_fitbit_csv;
+extern const struct reader_kind reader_garmin;
 extern const struct reader_kind reader_labs;
+extern const struct reader_kind reader_oura;
 extern const struct reader_kind reader_plain;
+extern const struct reader_kind reader_samsung;
+extern const struct reader_kind reader_whoop;

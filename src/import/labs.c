@@ -61,8 +61,7 @@ static const struct table_format formats[] = {
 
 static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
 {
-    (void)file_name;
-    return table_recognise(formats, 1, head);
+    return table_recognise(formats, 1, file_name, head);
 }
 
 static enum weir_status open(struct reader **out, const struct reader_context *c)

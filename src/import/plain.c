@@ -129,8 +129,7 @@ enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
 {
-    (void)file_name;
-    return table_recognise(formats, N_FORMATS, head);
+    return table_recognise(formats, N_FORMATS, file_name, head);
 }
 
 static enum weir_status open(struct reader **out, const struct reader_context *c)

@@ -82,6 +82,15 @@ enum weir_status table_row_at_hand(struct table *t)
     return t->format->row(t);
 }
 
+/* Columns that the format says nothing of are counted by name, so that nobody misses them. */
+static void ignore_unknown(struct table *t)
+{
+    if (!t->context.sink.ignore) return;
+    for (size_t i = 0; i < t->n_columns; i++)
+        if (!t->columns[i].spec && t->columns[i].label.len > 0)
+            t->context.sink.ignore(t->context.sink.user, t->columns[i].label);
+}
+
 static enum weir_status begin(struct table *t, const struct table_format *f)
 {
     t->format = f;
@@ -89,6 +98,9 @@ static enum weir_status begin(struct table *t, const struct table_format *f)
     t->is_learning = f->looks_ahead;
     t->dates = t->context.dates;
     if (t->csv.delimiter == ';') t->numbers = NUMBERS_COMMA;
+    if (f->is_left && t->context.sink.ignore)
+        t->context.sink.ignore(t->context.sink.user, weir_slice_of(t->preamble));
+    else if (!f->is_open) ignore_unknown(t);
     if (f->state_bytes == 0) return WEIR_OK;
     t->state = mem_zalloc(f->state_bytes);
     return t->state ? WEIR_OK : WEIR_NOMEM;
@@ -101,6 +113,9 @@ static enum weir_status find_header(struct table *t, const struct csv_row *row)
         if (st != WEIR_OK) return st;
         if (table_is_bound(t, &t->formats[i])) return begin(t, &t->formats[i]);
     }
+    if (t->n_before == 0)
+        snprintf(t->preamble, sizeof t->preamble, "%.*s", (int)row->fields[0].len,
+                 row->fields[0].ptr);
     t->n_before++;
     if (t->n_before <= TABLE_PREAMBLE) return WEIR_OK;
     return table_fail(t, "no header with known columns in the first %d rows", (int)TABLE_PREAMBLE);
@@ -209,10 +224,12 @@ static enum weir_status on_glance(void *user, const struct csv_row *row)
     return WEIR_OK;
 }
 
-unsigned table_recognise(const struct table_format *formats, size_t n, struct weir_slice head)
+unsigned table_recognise(const struct table_format *formats, size_t n, struct weir_slice file_name,
+                         struct weir_slice head)
 {
     struct glance g = {.table = {.formats = formats, .n_formats = n}};
     struct table *t = &g.table;
+    t->context.file_name = file_name;
     arena_init(&t->names, NAMES_BYTES);
     enum weir_status st = csv_init(&t->csv, on_glance, &g);
     if (st == WEIR_OK) st = csv_feed(&t->csv, head);

@@ -24,6 +24,8 @@ enum table_field {
     FIELD_CLOCK, /* a time of day beside a date */
     FIELD_START,
     FIELD_END,
+    FIELD_ONSET, /* of sleep, where start and end are of something else */
+    FIELD_WAKING,
     FIELD_OFFSET,
     FIELD_ACTIVITY,
     FIELD_TITLE,
@@ -70,17 +72,21 @@ struct table_column {
 struct table;
 
 struct table_format {
-    const char *name;   /* "physiological cycles" */
-    unsigned sure;      /* how certain a matching header makes it, 0 … 100 */
-    uint64_t needs;     /* FIELD_BITs without which it is not this */
-    const char *metric; /* a metric without which it is not this, or NULL */
+    const char *name;     /* "physiological cycles" */
+    unsigned sure;        /* how certain a matching header makes it, 0 … 100 */
+    uint64_t needs;       /* FIELD_BITs without which it is not this */
+    const char *metric;   /* a metric without which it is not this, or NULL */
+    const char *preamble; /* the first cell of the file, before the header ("a.*" begins so) */
+    const char *file;     /* letters that the file's name has, where the header is not enough */
     const struct table_column *columns;
     size_t n_columns;
     const char *source;
     enum source_class source_class;
+    bool is_left;       /* known by its preamble, and left unread */
     bool is_open;       /* columns that are not known are the person's own metrics */
     bool looks_ahead;   /* first rows are kept to learn the order of dates and the decimal mark */
     size_t state_bytes; /* of table.state, zeroed */
+    void (*look)(struct table *t); /* at each row that waits, before any is handed over; or NULL */
     enum weir_status (*row)(struct table *t);
     enum weir_status (*end)(struct table *t); /* may be NULL */
 };
@@ -136,13 +142,15 @@ struct table {
     void *state;        /* the format's own */
     char unit_text[32]; /* of a value whose row says its unit */
     uint64_t n_records;
-    size_t n_before; /* rows before the header */
+    size_t n_before;   /* rows before the header */
+    char preamble[64]; /* the first cell of the first of them */
     char error[READER_ERROR_BYTES];
 };
 
 /* ---- for a kind: what fills its struct reader_kind ---- */
 
-unsigned table_recognise(const struct table_format *formats, size_t n, struct weir_slice head);
+unsigned table_recognise(const struct table_format *formats, size_t n, struct weir_slice file_name,
+                         struct weir_slice head);
 WEIR_MUST_CHECK enum weir_status table_open(struct reader **out, const struct reader_context *c,
                                             const struct table_format *formats, size_t n);
 WEIR_MUST_CHECK enum weir_status table_feed(struct reader *r, struct weir_slice bytes);

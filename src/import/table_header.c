@@ -265,10 +265,24 @@ enum weir_status table_bind(struct table *t, const struct table_format *f,
     return WEIR_OK;
 }
 
+static bool has_letters(struct weir_slice name, const char *letters)
+{
+    return !letters || (name.len > 0 && memmem(name.ptr, name.len, letters, strlen(letters)));
+}
+
+static bool has_preamble(const struct table *t, const char *wanted)
+{
+    if (!wanted) return true;
+    size_t len = strlen(wanted);
+    if (len > 0 && wanted[len - 1] == '*') return strncmp(t->preamble, wanted, len - 1) == 0;
+    return strcmp(t->preamble, wanted) == 0;
+}
+
 bool table_is_bound(const struct table *t, const struct table_format *f)
 {
     bool has_metric = !f->metric;
     size_t n_values = 0;
+    if (!has_preamble(t, f->preamble) || !has_letters(t->context.file_name, f->file)) return false;
     for (size_t i = 1; i < N_FIELDS; i++)
         if ((f->needs & FIELD_BIT(i)) != 0 && t->at[i] == SIZE_MAX) return false;
     for (size_t i = 0; i < t->n_columns; i++) {

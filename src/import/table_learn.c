@@ -100,6 +100,11 @@ static enum weir_status settle_dates(struct table *t, const struct lesson *l)
                       table_quote(quoted, row->cells[l->ambiguous_column]));
 }
 
+static void set_row(struct table *t, const struct table_row *w)
+{
+    t->row = (struct csv_row){.line = w->line, .fields = w->cells, .n = w->n};
+}
+
 enum weir_status table_learned(struct table *t)
 {
     struct lesson l = {0};
@@ -111,9 +116,12 @@ enum weir_status table_learned(struct table *t)
     if (l.is_comma != l.is_point) t->numbers = l.is_comma ? NUMBERS_COMMA : NUMBERS_POINT;
     enum weir_status st = settle_dates(t, &l);
     learn_texts(t);
+    for (size_t i = 0; i < t->n_waiting && t->format->look; i++) {
+        set_row(t, &t->waiting[i]);
+        t->format->look(t);
+    }
     for (size_t i = 0; i < t->n_waiting && st == WEIR_OK; i++) {
-        const struct table_row *w = &t->waiting[i];
-        t->row = (struct csv_row){.line = w->line, .fields = w->cells, .n = w->n};
+        set_row(t, &t->waiting[i]);
         st = table_row_at_hand(t);
     }
     t->n_waiting = 0;

@@ -8,9 +8,48 @@
 
 enum { MAX_MINUTES = 7 * 1440, MAX_KM = 2000 };
 
+/* What the catalogue has no words for: other languages, and the spellings of exports. */
+static const struct {
+    const char *names, *activity;
+} foreign[] = {
+    {"laufen|course à pied|carrera|corsa|hardlopen|corrida|löpning|laufband|trailrunning|"
+     "course sur tapis|carrera en cinta|indoor running|treadmill_running|trail_running|"
+     "obstacle_run|track_running|virtual_run|jogging",
+     "run"},
+    {"gehen|marche|marche à pied|caminata|caminar|camminata|wandelen|caminhada|spazieren|"
+     "casual_walking|speed_walking|walking",
+     "walk"},
+    {"wandern|randonnée|randonnée pédestre|senderismo|escursionismo|hiking|rucking", "hike"},
+    {"radfahren|rennradfahren|mountainbiken|indoor radfahren|cyclisme|vélo|ciclismo|fietsen|"
+     "cyclisme en salle|ciclismo en sala|cycling|road_biking|mountain_biking|indoor_cycling|"
+     "gravel_cycling|virtual_ride|e_bike_fitness|spinning|assault bike",
+     "bike"},
+    {"schwimmen|schwimmbadschwimmen|freiwasserschwimmen|natation|natación|nuoto|zwemmen|natação|"
+     "natation en piscine|natación en piscina|lap_swimming|open_water_swimming",
+     "swim"},
+    {"krafttraining|musculation|entrenamiento de fuerza|fuerza|allenamento di forza|"
+     "krachttraining|strength_training|weightlifting|powerlifting|functional fitness",
+     "strength"},
+    {"rudern|aviron|remo|canottaggio|roeien|indoor_rowing|rower", "rowing"},
+    {"crosstrainer|vélo elliptique|elíptica|ellittica", "elliptical"},
+    {"fitness_equipment|indoor_cardio|cardio en salle|fitness|cardiotraining|cardio training",
+     "cardio"},
+    {"breathwork|meditation", "meditation"},
+    {"resort_skiing_snowboarding|skifahren|ski alpin|esquí|ski_touring|cross_country_skiing",
+     "ski"},
+    {"stair_climbing|stairmaster|treppensteigen", "stairs"},
+    {"klettern|escalade|escalada|rock_climbing|bouldering|indoor_climbing", "climb"},
+};
+
 const struct activity *workout_activity(struct weir_slice label)
 {
     const struct activity *a = activity_find(cell_trim(label));
+    for (size_t i = 0; !a && i < sizeof foreign / sizeof *foreign; i++) {
+        size_t at = 0;
+        struct weir_slice n = alias_next(foreign[i].names, &at);
+        for (; n.len > 0 && !a; n = alias_next(foreign[i].names, &at))
+            if (table_is_name(label, n)) a = activity_find(weir_slice_of(foreign[i].activity));
+    }
     return a ? a : activity_find(SLICE("other"));
 }
 

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The tables in a Fitbit takeout: daily heart rate variability, oxygen, breathing, temperature,
+ * scores. Their timestamps stand for the day ("2025-03-01T00:00:00Z" is that day wherever one
+ * lives). Fitbit's stress score is high when there is little stress, so that it is kept under its
+ * own name and not as the stress of others.
+ */
+#include <math.h>
+
+#include "base/slice.h"
+#include "data/day.h"
+#include "import/kinds.h"
+#include "import/table_sleep.h"
+
+static const struct table_column hrv_columns[] = {
+    {"timestamp", FIELD_DATE, NULL, NULL},
+    {"rmssd", FIELD_NONE, "hrv_rmssd", NULL},
+    {"nremhr", FIELD_VALUE, NULL, NULL},
+    {"entropy", FIELD_UNUSED, NULL, NULL},
+};
+static const struct table_column oxygen_columns[] = {
+    {"timestamp", FIELD_DATE, NULL, NULL},
+    {"average_value", FIELD_NONE, "blood_oxygen", NULL},
+    {"lower_bound", FIELD_RANGE, NULL, NULL},
+    {"upper_bound", FIELD_FLAG, NULL, NULL},
+};
+static const struct table_column breath_columns[] = {
+    {"timestamp", FIELD_DATE, NULL, NULL},
+    {"daily_respiratory_rate|full_sleep_breathing_rate", FIELD_NONE, "respiratory_rate", NULL},
+};
+static const struct table_column score_columns[] = {
+    {"timestamp", FIELD_DATE, NULL, NULL},
+    {"sleep_log_entry_id", FIELD_NAME, NULL, NULL},
+    {"overall_score", FIELD_NONE, "sleep_score", NULL},
+    {"resting_heart_rate", FIELD_NONE, "resting_heart_rate", NULL},
+    {"composition_score|revitalization_score|duration_score|deep_sleep_in_minutes|restlessness",
+     FIELD_UNUSED, NULL, NULL},
+};
+static const struct table_column stress_columns[] = {
+    {"DATE", FIELD_DATE, NULL, NULL},
+    {"STRESS_SCORE", FIELD_VALUE, NULL, NULL},
+    {"CALCULATION_FAILED", FIELD_FLAG, NULL, NULL},
+};
+static const struct table_column temperature_columns[] = {
+    {"sleep_end", FIELD_DATE, NULL, NULL},
+    {"sleep_start", FIELD_START, NULL, NULL},
+    {"nightly_temperature", FIELD_NONE, "skin_temperature", "degC"},
+};
+static const struct table_column readiness_columns[] = {
+    {"date", FIELD_DATE, NULL, NULL},
+    {"readiness_score_value", FIELD_NONE, "readiness_score", NULL},
+};
+
+static enum weir_status day_row(struct table *t)
+{
+    int32_t day = table_day(t, FIELD_DATE);
+    return day == DAY_NONE ? WEIR_OK : table_days(t, day, false);
+}
+
+static enum weir_status stress_row(struct table *t)
+{
+    bool has_failed = false;
+    int32_t day = table_day(t, FIELD_DATE);
+    (void)cell_yes_no(table_cell(t, FIELD_FLAG), &has_failed);
+    double score = table_number(t, FIELD_VALUE, NULL);
+    if (day == DAY_NONE || isnan(score) || has_failed || score == 0) return WEIR_OK;
+    return table_day_value(t, NULL, SLICE("stress management score"), day, score);
+}
+
+#define FITBIT(list)                                                                               \
+    .name = "Fitbit", .sure = 95, .columns = list, .n_columns = sizeof list / sizeof *list,        \
+    .source = "Fitbit", .source_class = SOURCE_WATCH
+#define DAY FIELD_BIT(FIELD_DATE)
+
+static const struct table_format formats[] = {
+    {FITBIT(hrv_columns), .needs = DAY | FIELD_BIT(FIELD_VALUE), .metric = "hrv_rmssd",
+     .row = day_row},
+    {FITBIT(oxygen_columns), .needs = DAY | FIELD_BIT(FIELD_RANGE) | FIELD_BIT(FIELD_FLAG),
+     .metric = "blood_oxygen", .row = day_row},
+    {FITBIT(breath_columns), .needs = DAY, .metric = "respiratory_rate", .row = day_row},
+    {FITBIT(score_columns), .needs = DAY | FIELD_BIT(FIELD_NAME), .metric = "sleep_score",
+     .row = day_row},
+    {FITBIT(stress_columns), .needs = DAY | FIELD_BIT(FIELD_VALUE) | FIELD_BIT(FIELD_FLAG),
+     .row = stress_row},
+    {FITBIT(temperature_columns), .needs = DAY | FIELD_BIT(FIELD_START),
+     .metric = "skin_temperature", .row = day_row},
+    {FITBIT(readiness_columns), .needs = DAY, .metric = "readiness_score", .row = day_row},
+};
+
+enum { N_FORMATS = sizeof formats / sizeof *formats };
+
+static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
+{
+    return table_recognise(formats, N_FORMATS, file_name, head);
+}
+
+static enum weir_status open(struct reader **out, const struct reader_context *c)
+{
+    return table_open(out, c, formats, N_FORMATS);
+}
+
+const struct reader_kind reader_fitbit_csv = {
+    .name = "fitbit-csv",
+    .title = "Fitbit takeout table",
+    .recognise = recognise,
+    .open = open,
+    .feed = table_feed,
+    .end = table_end,
+    .close = table_close,
+    .records = table_records,
+    .error = table_error,
+};
