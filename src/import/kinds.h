@@ -6,6 +6,7 @@
 
 extern const struct reader_kind reader_activities;
 extern const struct reader_kind reader_apple;
+extern const struct reader_kind reader_fhir;
 extern const struct reader_kind reader_fitabase;
 extern const struct reader_kind reader_fitbit_csv;
 extern const struct reader_kind reader_garmin;
