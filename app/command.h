@@ -24,6 +24,8 @@ extern const struct command decode_command;
 extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
+extern const struct command plan_command;
+extern const struct command series_command;
 extern const struct command serve_command;
 extern const struct command stat_command;
 extern const struct command store_command;
