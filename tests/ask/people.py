@@ -35,7 +35,7 @@ def import_people(weir, users, folder):
     for user in users:
         files = [os.path.join(PEOPLE, f"{user}_{kind}.csv")
                  for kind in ("daily", "activities", "labs")]
-        result = subprocess.run([weir, "import", *files, "--user", user, "--data",
+        result = subprocess.run([weir, "import", *files, "--quiet", "--user", user, "--data",
                                  os.path.join(folder, user)],
                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS,
                                 check=False)
@@ -47,8 +47,7 @@ def import_people(weir, users, folder):
 
 def ask(weir, user, folder, questions):
     """The answers to a person's questions, in order; a question with no answer line is None."""
-    text = "".join(json.dumps({"id": row["id"], "question": row["question"]},
-                              ensure_ascii=False) + "\n" for row in questions)
+    text = "".join(row["question"] + "\n" for row in questions)
     result = subprocess.run([weir, "plan", "--batch", "--user", user, "--data",
                              os.path.join(folder, user)],
                             input=text.encode(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
