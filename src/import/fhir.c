@@ -227,13 +227,22 @@ static struct weir_slice flag_of(const struct weir_json *v)
     return weir_slice_is(code, "N") ? SLICE("") : code;
 }
 
+/* "<0.3 mg/L" */
+static void write_printed(char out[TEXT_BYTES], const struct quantity *q)
+{
+    char comparator[2] = {q->comparator, 0};
+    snprintf(out, TEXT_BYTES, "%s%.*s%s%.*s", comparator,
+             (int)(q->digits.len < 32 ? q->digits.len : 32), q->digits.ptr,
+             q->unit.len > 0 ? " " : "", (int)(q->unit.len < 32 ? q->unit.len : 32),
+             q->unit.len > 0 ? q->unit.ptr : "");
+}
+
 static enum weir_status give_lab(struct reader *r, const struct weir_json *v,
                                  const struct meaning *m, const struct quantity *q,
                                  const struct setting *s)
 {
     char printed[TEXT_BYTES];
     char range[TEXT_BYTES];
-    char comparator[2] = {q->comparator, 0};
     double value = q->value;
     const struct analyte *a = m->analyte;
     if (a && !convert(m, q, &value)) a = NULL;
@@ -241,10 +250,7 @@ static enum weir_status give_lab(struct reader *r, const struct weir_json *v,
     if (a && q->comparator == 0 && (value < a->min || value > a->max))
         return refuse(r, m->label, "has a value that is not plausible");
     if (m->label.len == 0 && !a) return refuse(r, m->label, "has no name");
-    snprintf(printed, sizeof printed, "%s%.*s%s%.*s", comparator,
-             (int)(q->digits.len < 32 ? q->digits.len : 32), q->digits.ptr,
-             q->unit.len > 0 ? " " : "", (int)(q->unit.len < 32 ? q->unit.len : 32),
-             q->unit.len > 0 ? q->unit.ptr : "");
+    write_printed(printed, q);
     struct lab lab = {
         .analyte = a,
         .label = m->label.len > 0 ? m->label : weir_slice_of(a->title),

@@ -17,6 +17,7 @@
 #include "data/series.h"
 #include "import/archive.h"
 #include "import/import_impl.h"
+#include "io/crypto.h"
 
 enum {
     PIECE_BYTES = 256 << 10,
@@ -127,15 +128,37 @@ static void put_progress(struct run *r, struct weir_buf *out)
     weir_json_put_end_object(out);
 }
 
+typedef void (*put_fn)(struct run *r, struct weir_buf *out);
+
 /* Adds an event to a commit; `put` writes its data. */
-static void add_event(struct run *r, struct commit *c, const char *type,
-                      void (*put)(struct run *r, struct weir_buf *out))
+static enum weir_status add_event(struct run *r, struct commit *c, const char *type, put_fn put)
 {
     struct weir_buf data;
     weir_buf_init(&data, DATA_BYTES);
     put(r, &data);
-    if (weir_buf_status(&data) == WEIR_OK) job_event(&r->job, c, type, weir_buf_slice(&data));
+    enum weir_status st = weir_buf_status(&data);
+    if (st == WEIR_OK) st = job_event(&r->job, c, type, weir_buf_slice(&data));
     weir_buf_fini(&data);
+    return st;
+}
+
+enum closing { GO_ON, BEGIN, DONE };
+
+/* Commits an event, and with it that the import begins or is done. */
+static enum weir_status commit_event(struct run *r, const char *type, put_fn put,
+                                     enum closing closing)
+{
+    struct commit *c = commit_new(COMMIT_HINT);
+    if (!c) return WEIR_NOMEM;
+    enum weir_status st = add_event(r, c, type, put);
+    if (st == WEIR_OK && closing != GO_ON)
+        st = job_put(&r->job, c, closing == DONE ? "done" : "running");
+    if (st != WEIR_OK) {
+        commit_free(c);
+        return st;
+    }
+    if (closing == DONE) job_seal(&r->job, c);
+    return store_commit_wait(r->store, c).status;
 }
 
 static void refresh_progress(struct run *r)
@@ -163,10 +186,7 @@ static enum weir_status tell(struct run *r)
     }
     if (r->progress.is_checking || !is_due(r, &r->logged_ns, LOG_EVERY_MS)) return WEIR_OK;
     refresh_progress(r);
-    struct commit *c = commit_new(COMMIT_HINT);
-    if (!c) return WEIR_NOMEM;
-    add_event(r, c, "import.progress", put_progress);
-    return store_commit_wait(r->store, c).status;
+    return commit_event(r, "import.progress", put_progress, GO_ON);
 }
 
 /* ---- handing facts over ---- */
@@ -191,7 +211,7 @@ static enum weir_status store_failed(struct run *r, enum weir_status st)
 }
 
 /* Commits the batch, and with it how far the reading is. */
-static enum weir_status flush(struct run *r, const char *state)
+static enum weir_status flush(struct run *r)
 {
     struct commit *c = commit_new(COMMIT_HINT);
     if (!c) return WEIR_NOMEM;
@@ -203,13 +223,15 @@ static enum weir_status flush(struct run *r, const char *state)
     } else {
         r->job.mark = 0;
     }
-    job_put(&r->job, c, state);
-    return store_failed(r, facts_flush(r->facts, c));
+    enum weir_status st = job_put(&r->job, c, "running");
+    if (st == WEIR_OK) return store_failed(r, facts_flush(r->facts, c));
+    commit_free(c);
+    return st;
 }
 
 static enum weir_status make_room(struct run *r)
 {
-    return facts_is_full(r->facts) ? flush(r, "running") : WEIR_OK;
+    return facts_is_full(r->facts) ? flush(r) : WEIR_OK;
 }
 
 static enum weir_status on_sample(void *user, const struct sample *s)
@@ -568,10 +590,7 @@ static enum weir_status log_file(struct run *r)
     enum { LARGE_BYTES = 1 << 20 };
     if (archive_item(r->archive, r->job.item)->bytes < LARGE_BYTES && r->progress.n_files > 1)
         return WEIR_OK;
-    struct commit *c = commit_new(COMMIT_HINT);
-    if (!c) return WEIR_NOMEM;
-    add_event(r, c, "import.file", put_file);
-    return store_failed(r, store_commit_wait(r->store, c).status);
+    return store_failed(r, commit_event(r, "import.file", put_file, GO_ON));
 }
 
 static enum weir_status import_file(struct run *r, size_t i, uint64_t mark)
@@ -658,45 +677,52 @@ static void summarise(struct run *r)
     tally_finish(&r->tally);
 }
 
-/* Facts and log of a import that came to its end. */
+/* All was read: the last facts, then the end of the log and of the import, at once. */
 static enum weir_status complete(struct run *r)
 {
-    enum weir_status st = flush(r, "done");
+    enum weir_status st = flush(r);
     summarise(r);
     if (st != WEIR_OK) return st;
-    struct commit *c = commit_new(COMMIT_HINT);
-    if (!c) return WEIR_NOMEM;
-    add_event(r, c, "import.completed", put_completed);
-    job_seal(&r->job, c);
-    return store_failed(r, store_commit_wait(r->store, c).status);
+    return store_failed(r, commit_event(r, "import.completed", put_completed, DONE));
 }
 
 /* The log says why, if it still can; the import may go on another time. */
 static void give_up(struct run *r)
 {
     summarise(r);
-    struct commit *c = commit_new(COMMIT_HINT);
-    if (!c) return;
-    add_event(r, c, "import.failed", put_failed);
-    (void)store_commit_wait(r->store, c);
+    (void)commit_event(r, "import.failed", put_failed, GO_ON);
+}
+
+/* The same files, read in the same way: what was said of them counts too. */
+static enum weir_status identify(struct run *r, unsigned char hash[ARCHIVE_HASH_BYTES])
+{
+    const struct import_options *o = r->o;
+    struct weir_buf all;
+    enum weir_status st = archive_hash(r->archive, hash);
+    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    weir_buf_init(&all, DATA_BYTES);
+    weir_buf_append(&all, hash, ARCHIVE_HASH_BYTES);
+    weir_buf_printf(&all, "%s\n%s\n%d\n%d\n%.*s", o->kind ? o->kind : "", o->zone ? o->zone : "",
+                    (int)o->dates, (int)o->units, (int)o->person.len,
+                    o->person.len > 0 ? o->person.ptr : "");
+    st = weir_buf_status(&all);
+    if (st == WEIR_OK) sha256(weir_buf_slice(&all), hash);
+    weir_buf_fini(&all);
+    return st;
 }
 
 static enum weir_status begin_job(struct run *r)
 {
     unsigned char hash[ARCHIVE_HASH_BYTES];
-    enum weir_status st = archive_hash(r->archive, hash);
-    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    enum weir_status st = identify(r, hash);
+    if (st != WEIR_OK) return st;
     st = job_begin(&r->job, hash);
     if (st != WEIR_OK) return store_failed(r, st);
     st = facts_open(&r->facts, r->store, r->o->user);
     if (st != WEIR_OK) return store_failed(r, st);
     r->inner = facts_sink(r->facts);
     facts_on_refuse(r->facts, on_not_kept, r);
-    struct commit *c = commit_new(COMMIT_HINT);
-    if (!c) return WEIR_NOMEM;
-    job_put(&r->job, c, "running");
-    add_event(r, c, "import.started", put_started);
-    return store_failed(r, store_commit_wait(r->store, c).status);
+    return store_failed(r, commit_event(r, "import.started", put_started, BEGIN));
 }
 
 static enum weir_status check_options(struct run *r)

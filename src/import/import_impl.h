@@ -51,11 +51,12 @@ struct job {
 /* Finds the unfinished import of the same files, or begins one. */
 WEIR_MUST_CHECK enum weir_status job_begin(struct job *j, const unsigned char hash[32]);
 
-/* Adds to a commit that the import is so far, or done. */
-void job_put(const struct job *j, struct commit *c, const char *state);
+/* Adds to a commit that the import is so far ("running"), or "done". */
+WEIR_MUST_CHECK enum weir_status job_put(const struct job *j, struct commit *c, const char *state);
 
 /* An event of the import's log: `data` is an object. */
-void job_event(const struct job *j, struct commit *c, const char *type, struct weir_slice data);
+WEIR_MUST_CHECK enum weir_status job_event(const struct job *j, struct commit *c, const char *type,
+                                           struct weir_slice data);
 
 /* The last event, and no more after it. */
 void job_seal(const struct job *j, struct commit *c);

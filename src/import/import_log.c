@@ -4,8 +4,8 @@
  *
  * The document (kind "import", id USER/HASH) is put by the same commit as the facts that were
  * read until then: what it says was read is there. The hash is that of the files, so that the
- * same command, run again, finds it. When the import is done the document says so, and the next
- * import of these files begins anew.
+ * same command, run again, finds it. By one commit the import is done, its log has the last event
+ * and is closed; the next import of these files begins anew.
  */
 #include <stdio.h>
 #include <string.h>
@@ -89,7 +89,7 @@ static void put_time(struct weir_buf *out, const char *key, int64_t ms)
     weir_json_put_str(out, text);
 }
 
-void job_put(const struct job *j, struct commit *c, const char *state)
+enum weir_status job_put(const struct job *j, struct commit *c, const char *state)
 {
     struct weir_buf body;
     weir_buf_init(&body, JOB_MAX_BYTES);
@@ -108,21 +108,24 @@ void job_put(const struct job *j, struct commit *c, const char *state)
     weir_json_put_str(&body, j->note);
     put_time(&body, "at", clock_wall_ms(j->clock));
     weir_json_put_end_object(&body);
-    if (weir_buf_status(&body) == WEIR_OK)
-        commit_put(c, key_of(j), DOC_ANY_VERSION, j->user, weir_buf_slice(&body));
+    enum weir_status st = weir_buf_status(&body);
+    if (st == WEIR_OK) commit_put(c, key_of(j), DOC_ANY_VERSION, j->user, weir_buf_slice(&body));
     weir_buf_fini(&body);
+    return st;
 }
 
-void job_event(const struct job *j, struct commit *c, const char *type, struct weir_slice data)
+enum weir_status job_event(const struct job *j, struct commit *c, const char *type,
+                           struct weir_slice data)
 {
     struct weir_buf frame;
     weir_buf_init(&frame, 2 * JOB_MAX_BYTES);
     weir_buf_printf(&frame, "event: %s\ndata: ", type);
     weir_buf_append_slice(&frame, data);
     weir_buf_append_str(&frame, "\n\n");
-    if (weir_buf_status(&frame) == WEIR_OK)
-        commit_append(c, weir_slice_of(j->log), weir_buf_slice(&frame));
+    enum weir_status st = weir_buf_status(&frame);
+    if (st == WEIR_OK) commit_append(c, weir_slice_of(j->log), weir_buf_slice(&frame));
     weir_buf_fini(&frame);
+    return st;
 }
 
 void job_seal(const struct job *j, struct commit *c)

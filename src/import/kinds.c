@@ -6,6 +6,7 @@
 
 const struct reader_kind *const reader_kinds[] = {
     &reader_apple,
+    &reader_fhir,
     &reader_samsung,
     &reader_whoop,
     &reader_oura,
