@@ -5,18 +5,9 @@
 #include "import/kinds.h"
 
 const struct reader_kind *const reader_kinds[] = {
-    &reader_apple,
-    &reader_fhir,
-    &reader_samsung,
-    &reader_whoop,
-    &reader_oura,
-    &reader_garmin,
-    &reader_fitbit_csv,
-    &reader_fitabase,
-    &reader_labs,
-    &reader_activities,
-    &reader_plain,
-    NULL,
+    &reader_apple, &reader_fhir,       &reader_samsung,    &reader_whoop,
+    &reader_oura,  &reader_garmin,     &reader_fitbit_csv, &reader_fitabase,
+    &reader_labs,  &reader_activities, &reader_plain,      NULL,
 };
 
 const struct reader_kind *reader_kind_find(const char *name)
