@@ -27,63 +27,6 @@ void *rows_push(struct rows *r, size_t size)
     return (char *)r->ptr + size * r->n++;
 }
 
-/* ---- life ---- */
-
-enum { NAMES_BYTES = 4 << 20, MAX_USER = 96 };
-
-static bool is_user(struct weir_slice user)
-{
-    return user.len > 0 && user.len <= MAX_USER && !memchr(user.ptr, '/', user.len);
-}
-
-enum weir_status facts_open(struct facts **out, struct store *store, struct weir_slice user)
-{
-    *out = NULL;
-    if (!is_user(user)) return WEIR_INVALID;
-    struct facts *f = mem_zalloc(sizeof *f);
-    if (!f) return WEIR_NOMEM;
-    f->store = store;
-    f->exported.at = INT64_MIN;
-    arena_init(&f->stays, NAMES_BYTES);
-    arena_init(&f->texts, FACTS_TEXT_BYTES);
-    map_init(&f->by_name, DOC_MAX_SOURCES);
-    map_init(&f->own_by_name, FACTS_OWN);
-    char *name = arena_alloc(&f->stays, user.len);
-    if (!name) {
-        facts_close(f);
-        return WEIR_NOMEM;
-    }
-    memcpy(name, user.ptr, user.len);
-    f->user = slice_of(name, user.len);
-    enum weir_status st = facts_load(f);
-    if (st != WEIR_OK) {
-        facts_close(f);
-        return st;
-    }
-    *out = f;
-    return WEIR_OK;
-}
-
-void facts_close(struct facts *f)
-{
-    if (!f) return;
-    for (size_t i = 0; i < f->n_sources; i++) {
-        mem_free(f->known[i]->worn.ptr);
-        mem_free(f->known[i]->news.ptr);
-    }
-    struct rows *all[] = {&f->index,  &f->own,      &f->facts, &f->days,
-                          &f->sleeps, &f->workouts, &f->labs};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]->ptr);
-    mem_free(f->known);
-    mem_free(f->sources);
-    mem_free(f->kinds);
-    map_fini(&f->by_name);
-    map_fini(&f->own_by_name);
-    arena_fini(&f->stays);
-    arena_fini(&f->texts);
-    mem_free(f);
-}
-
 void facts_summary(const struct facts *f, struct facts_summary *out)
 {
     *out = f->summary;
@@ -118,6 +61,7 @@ const struct metric *facts_metric(uint16_t metric)
                                       .min = -INFINITY,
                                       .max = INFINITY,
                                       .source = ""};
+    if (metric >= FACTS_FOLLOWER_FIRST) return metric_at(metric - FACTS_FOLLOWER_FIRST);
     return metric < FACTS_OWN_FIRST ? metric_at(metric) : &own;
 }
 
@@ -127,6 +71,9 @@ void facts_metric_name(const struct facts *f, uint16_t metric, char out[DOC_MAX_
     struct weir_slice name;
     if (metric == FACTS_STAGE) {
         name = SLICE("sleep_stage");
+    } else if (metric >= FACTS_FOLLOWER_FIRST) {
+        prefix = "via:";
+        name = weir_slice_of(metric_at(metric - FACTS_FOLLOWER_FIRST)->name);
     } else if (metric >= FACTS_OWN_FIRST) {
         prefix = "own:";
         name = ((const struct weir_slice *)f->own.ptr)[metric - FACTS_OWN_FIRST];
@@ -160,6 +107,29 @@ static size_t plain_name(struct weir_slice name, char out[DOC_MAX_NAME])
     return n > 0 && out[n - 1] == '_' ? n - 1 : n;
 }
 
+static enum weir_status add_own(struct facts *f, struct weir_slice name)
+{
+    char *copy = arena_alloc(&f->stays, name.len);
+    struct weir_slice *place = copy ? rows_push(&f->own, sizeof *place) : NULL;
+    if (!place) return WEIR_NOMEM;
+    memcpy(copy, name.ptr, name.len);
+    *place = slice_of(copy, name.len);
+    return map_put(&f->own_by_name, *place, (void *)(uintptr_t)f->own.n);
+}
+
+/* Those that are stored are known from the start: the ceiling is on all of them. */
+static enum weir_status load_own(struct facts *f)
+{
+    const struct index_row *rows = f->index.ptr;
+    for (size_t i = 0; i < f->index.n; i++) {
+        struct weir_slice name = rows[i].name;
+        if (name.len < 5 || memcmp(name.ptr, "own:", 4) != 0) continue;
+        enum weir_status st = add_own(f, slice_from(name, 4));
+        if (st != WEIR_OK) return st;
+    }
+    return WEIR_OK;
+}
+
 /* The number of a metric of the person's own; 0: it has no usable name, or there are too many. */
 static enum weir_status own_metric(struct facts *f, struct weir_slice name, uint16_t *out)
 {
@@ -170,17 +140,70 @@ static enum weir_status own_metric(struct facts *f, struct weir_slice name, uint
     uintptr_t number = (uintptr_t)map_get(&f->own_by_name, slice_of(plain, len));
     if (number == 0) {
         if (f->own.n == FACTS_OWN) return WEIR_OK;
-        char *copy = arena_alloc(&f->stays, len);
-        struct weir_slice *place = copy ? rows_push(&f->own, sizeof *place) : NULL;
-        if (!place) return WEIR_NOMEM;
-        memcpy(copy, plain, len);
-        *place = slice_of(copy, len);
-        number = f->own.n;
-        enum weir_status st = map_put(&f->own_by_name, *place, (void *)number);
+        enum weir_status st = add_own(f, slice_of(plain, len));
         if (st != WEIR_OK) return st;
+        number = f->own.n;
     }
     *out = (uint16_t)(FACTS_OWN_FIRST + number - 1);
     return WEIR_OK;
+}
+
+/* ---- life ---- */
+
+enum { NAMES_BYTES = 4 << 20, MAX_USER = 96 };
+
+static bool is_user(struct weir_slice user)
+{
+    return user.len > 0 && user.len <= MAX_USER && !memchr(user.ptr, '/', user.len);
+}
+
+enum weir_status facts_open(struct facts **out, struct store *store, struct weir_slice user)
+{
+    *out = NULL;
+    if (!is_user(user)) return WEIR_INVALID;
+    struct facts *f = mem_zalloc(sizeof *f);
+    if (!f) return WEIR_NOMEM;
+    f->store = store;
+    f->exported.at = INT64_MIN;
+    arena_init(&f->stays, NAMES_BYTES);
+    arena_init(&f->texts, FACTS_TEXT_BYTES);
+    map_init(&f->by_name, DOC_MAX_SOURCES);
+    map_init(&f->own_by_name, FACTS_OWN);
+    char *name = arena_alloc(&f->stays, user.len);
+    if (!name) {
+        facts_close(f);
+        return WEIR_NOMEM;
+    }
+    memcpy(name, user.ptr, user.len);
+    f->user = slice_of(name, user.len);
+    enum weir_status st = facts_load(f);
+    if (st == WEIR_OK) st = load_own(f);
+    if (st != WEIR_OK) {
+        facts_close(f);
+        return st;
+    }
+    *out = f;
+    return WEIR_OK;
+}
+
+void facts_close(struct facts *f)
+{
+    if (!f) return;
+    for (size_t i = 0; i < f->n_sources; i++) {
+        mem_free(f->known[i]->worn.ptr);
+        mem_free(f->known[i]->news.ptr);
+    }
+    struct rows *all[] = {&f->index,  &f->own,      &f->facts, &f->days,
+                          &f->sleeps, &f->workouts, &f->labs};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) mem_free(all[i]->ptr);
+    mem_free(f->known);
+    mem_free(f->sources);
+    mem_free(f->kinds);
+    map_fini(&f->by_name);
+    map_fini(&f->own_by_name);
+    arena_fini(&f->stays);
+    arena_fini(&f->texts);
+    mem_free(f);
 }
 
 /* ---- taking facts ---- */
@@ -276,7 +299,8 @@ static enum weir_status take_day_value(void *user, const struct day_value *v)
     if (v->metric) metric = (uint16_t)metric_index(v->metric);
     else st = own_metric(f, v->name, &metric);
     if (st != WEIR_OK) return st;
-    if (!v->metric && metric == 0) return refuse(f, "the column's name is none, or too many");
+    if (!v->metric && metric == 0)
+        return refuse(f, "a column without a usable name, or more than 1000 of one's own");
     struct known_source *source = admit(f, &v->source, &st);
     if (!source) return st;
     struct given_day *place = rows_push(&f->days, sizeof *place);

@@ -4,7 +4,9 @@
  * given), changes it, and writes it together with "series", what counts of it. series_doc.h has
  * the bytes of both.
  *
- * A total that nobody measured follows from its parts, on the days that have them all.
+ * A total that nobody measured follows from its parts, on the days that have them all. Extremes
+ * that nobody gave follow from the samples of another metric, day by day; they are kept in "days"
+ * under a name of their own ("via:max_heart_rate") and shown in the series of the extreme.
  */
 #include <stdlib.h>
 
@@ -176,6 +178,7 @@ enum weir_status daily_join_batch(struct flush *x)
         struct daily *d;
         enum weir_status st = daily_get(x, days[i].metric, &d);
         if (st == WEIR_OK) st = unite(x, d, days + i, end - i);
+        if (st == WEIR_OK) st = flush_relieve(x);
         if (st != WEIR_OK) return st;
     }
     return WEIR_OK;
@@ -198,19 +201,42 @@ static enum weir_status resolve(struct flush *x, const struct daily *d, struct r
     return WEIR_OK;
 }
 
-/* A total, and what it is made of. */
-static const struct {
-    const char *total, *parts[2];
-} totals[] = {{"total_energy", {"active_energy", "resting_energy"}}};
-
-enum { N_TOTALS = sizeof totals / sizeof *totals };
-
 static uint16_t number_of(const char *name)
 {
     const struct metric *m = metric_find(weir_slice_of(name));
     CHECK(m);
     return (uint16_t)metric_index(m);
 }
+
+/* An extreme, and whose samples have it. */
+static const struct {
+    const char *extreme, *samples;
+} extremes[] = {{"max_heart_rate", "heart_rate"}, {"min_heart_rate", "heart_rate"}};
+
+enum { N_EXTREMES = sizeof extremes / sizeof *extremes };
+
+bool daily_follower(uint16_t metric, size_t n, struct follower *out)
+{
+    for (size_t i = 0; i < N_EXTREMES; i++) {
+        if (number_of(extremes[i].samples) != metric || n-- > 0) continue;
+        uint16_t extreme = number_of(extremes[i].extreme);
+        *out = (struct follower){(uint16_t)(FACTS_FOLLOWER_FIRST + extreme), metric_at(extreme)};
+        return true;
+    }
+    return false;
+}
+
+static bool is_follower(uint16_t metric)
+{
+    return metric >= FACTS_FOLLOWER_FIRST;
+}
+
+/* A total, and what it is made of. */
+static const struct {
+    const char *total, *parts[2];
+} totals[] = {{"total_energy", {"active_energy", "resting_energy"}}};
+
+enum { N_TOTALS = sizeof totals / sizeof *totals };
 
 static bool is_dirty(const struct flush *x, uint16_t metric)
 {
@@ -231,6 +257,20 @@ static enum weir_status touch_totals(struct flush *x)
         enum weir_status st = daily_get(x, number_of(totals[i].total), &total);
         if (st != WEIR_OK) return st;
         total->is_dirty = true;
+    }
+    return WEIR_OK;
+}
+
+/* And so is an extreme when the samples have. */
+static enum weir_status touch_extremes(struct flush *x)
+{
+    for (size_t i = 0; i < N_EXTREMES; i++) {
+        uint16_t extreme = number_of(extremes[i].extreme);
+        if (!is_dirty(x, (uint16_t)(FACTS_FOLLOWER_FIRST + extreme))) continue;
+        struct daily *d;
+        enum weir_status st = daily_get(x, extreme, &d);
+        if (st != WEIR_OK) return st;
+        d->is_dirty = true;
     }
     return WEIR_OK;
 }
@@ -270,15 +310,56 @@ static enum weir_status resolve_total(struct flush *x, size_t t, struct rows *ou
     return st;
 }
 
+/* The rows of `out`, and of the days that are not in it those of `more`. */
+static enum weir_status fill_in(struct rows *out, const struct rows *more)
+{
+    const struct day_row *a = out->ptr, *b = more->ptr;
+    struct rows all = {0};
+    for (size_t i = 0, k = 0; i < out->n || k < more->n;) {
+        bool is_own = k == more->n || (i < out->n && a[i].day <= b[k].day);
+        struct day_row row = is_own ? a[i++] : b[k++];
+        if (is_own && k < more->n && b[k].day == row.day) k++;
+        struct day_row *place = rows_push(&all, sizeof *place);
+        if (!place) {
+            mem_free(all.ptr);
+            return WEIR_NOMEM;
+        }
+        *place = row;
+    }
+    mem_free(out->ptr);
+    *out = all;
+    return WEIR_OK;
+}
+
+static enum weir_status resolve_extreme(struct flush *x, const struct daily *d, struct rows *out)
+{
+    struct daily *kept;
+    enum weir_status st = resolve(x, d, out);
+    if (st == WEIR_OK) st = daily_get(x, (uint16_t)(FACTS_FOLLOWER_FIRST + d->metric), &kept);
+    return st == WEIR_OK ? fill_in(out, &kept->merged) : st;
+}
+
 static enum weir_status resolve_any(struct flush *x, const struct daily *d, struct rows *out)
 {
     for (size_t i = 0; i < N_TOTALS; i++)
         if (d->merged.n + d->given.n == 0 && d->metric == number_of(totals[i].total))
             return resolve_total(x, i, out);
+    for (size_t i = 0; i < N_EXTREMES; i++)
+        if (d->metric == number_of(extremes[i].extreme)) return resolve_extreme(x, d, out);
     return resolve(x, d, out);
 }
 
 /* ---- writing ---- */
+
+size_t daily_bytes(const struct flush *x)
+{
+    enum { ROW_BYTES = 22 }; /* at most, about, in both documents */
+    struct daily *const *all = x->dailies.ptr;
+    size_t n = 0;
+    for (size_t i = 0; i < x->dailies.n; i++)
+        if (all[i]->is_dirty) n += all[i]->merged.n + all[i]->given.n;
+    return n * ROW_BYTES;
+}
 
 static void name_sources(struct doc_sources *s, const struct rows *rows)
 {
@@ -375,13 +456,14 @@ out:
 enum weir_status daily_put_all(struct flush *x)
 {
     enum weir_status st = touch_totals(x);
+    if (st == WEIR_OK) st = touch_extremes(x);
     if (st != WEIR_OK) return st;
     /* The list may grow while totals look at their parts. */
     for (size_t i = 0; i < x->dailies.n; i++) {
         struct daily *d = ((struct daily **)x->dailies.ptr)[i];
         if (!d->is_dirty) continue;
         st = put_days(x, d);
-        if (st == WEIR_OK) st = put_series(x, d);
+        if (st == WEIR_OK && !is_follower(d->metric)) st = put_series(x, d);
         if (st != WEIR_OK) return st;
     }
     return WEIR_OK;

@@ -150,6 +150,11 @@ static enum weir_status emit(struct flush *x, struct commit *commit)
     return st == WEIR_EXISTS || st == WEIR_NOT_FOUND ? WEIR_CONFLICT : st;
 }
 
+enum weir_status flush_relieve(struct flush *x)
+{
+    return x->put_bytes + daily_bytes(x) < COMMIT_BYTES ? WEIR_OK : emit(x, NULL);
+}
+
 /* ---- samples ---- */
 
 /* The days of a document, and its name. */
@@ -215,11 +220,11 @@ static bool unite(struct flush *x, const struct node *node, struct facts_list ol
     return is_changed;
 }
 
-static enum weir_status compute_days(struct flush *x, const struct node *node,
-                                     struct facts_list all)
+/* The days of a document by a metric's rule, kept under a number. */
+static enum weir_status merge_as(struct flush *x, const struct node *node, struct facts_list all,
+                                 const struct follower *as)
 {
-    if (node->metric == FACTS_STAGE) return night_replace(x, all.ptr, all.n, node->from, node->to);
-    struct merge_input in = {.metric = facts_metric(node->metric),
+    struct merge_input in = {.metric = as->rule,
                              .facts = all.ptr,
                              .n = all.n,
                              .kinds = x->f->kinds,
@@ -234,8 +239,19 @@ static enum weir_status compute_days(struct flush *x, const struct node *node,
     for (size_t i = 0; i < n; i++)
         rows[i] = (struct day_row){merged[i].value, merged[i].day, merged[i].source, false};
     struct daily *daily;
-    st = daily_get(x, node->metric, &daily);
+    st = daily_get(x, as->kept_as, &daily);
     return st == WEIR_OK ? daily_replace(daily, node->from, node->to, rows, n) : st;
+}
+
+static enum weir_status compute_days(struct flush *x, const struct node *node,
+                                     struct facts_list all)
+{
+    if (node->metric == FACTS_STAGE) return night_replace(x, all.ptr, all.n, node->from, node->to);
+    struct follower as = {node->metric, facts_metric(node->metric)};
+    enum weir_status st = merge_as(x, node, all, &as);
+    for (size_t i = 0; st == WEIR_OK && daily_follower(node->metric, i, &as); i++)
+        st = merge_as(x, node, all, &as);
+    return st;
 }
 
 static struct node half_of(const struct node *node, bool is_second)
@@ -341,8 +357,7 @@ static enum weir_status join_month(struct flush *x, const struct node *month,
     size_t to = first_at(facts, n, (int64_t)(month->to + 1) * DAY_SECONDS + margin);
     if (from == to) return WEIR_OK;
     enum weir_status st = join_node(x, month, facts + from, to - from);
-    if (st != WEIR_OK || x->put_bytes < COMMIT_BYTES) return st;
-    return emit(x, NULL);
+    return st == WEIR_OK ? flush_relieve(x) : st;
 }
 
 /* All samples of one metric in the batch, in order. */

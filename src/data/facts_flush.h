@@ -68,6 +68,9 @@ WEIR_MUST_CHECK enum weir_status flush_put_changed(struct flush *x, const char *
 WEIR_MUST_CHECK enum weir_status flush_remove(struct flush *x, const char *kind, const char *rest,
                                               int64_t version);
 
+/* Commits what there is so far, if it is much. */
+WEIR_MUST_CHECK enum weir_status flush_relieve(struct flush *x);
+
 /* ---- facts_daily.c ---- */
 
 WEIR_MUST_CHECK enum weir_status daily_get(struct flush *x, uint16_t metric, struct daily **out);
@@ -82,6 +85,20 @@ WEIR_MUST_CHECK enum weir_status daily_join_batch(struct flush *x);
 /* Puts what changed, with all that follows from it. */
 WEIR_MUST_CHECK enum weir_status daily_put_all(struct flush *x);
 void daily_free_all(struct flush *x);
+
+/* About how many bytes that will be. */
+size_t daily_bytes(const struct flush *x);
+
+/*
+ * Metrics that follow from the samples of another where nobody measured them: the highest and the
+ * lowest heart rate of a day. The nth such metric whose samples these are, as the number under
+ * which its daily values are kept, and the rule that makes them; false: there are no more.
+ */
+struct follower {
+    uint16_t kept_as;
+    const struct metric *rule;
+};
+bool daily_follower(uint16_t metric, size_t n, struct follower *out);
 
 /* ---- facts_night.c ---- */
 

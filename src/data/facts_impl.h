@@ -17,8 +17,9 @@ enum {
     FACTS_MAX_SECONDS = 31 * DAY_SECONDS, /* longest sample */
     FACTS_OWN = 1000,                     /* metrics of a person's own */
     FACTS_STAGE = 0x7000,                 /* number of the metric that sleep stages are */
-    FACTS_OWN_FIRST = 0x4000,             /* numbers of the person's own metrics */
-    FACTS_TEXT_BYTES = 8 << 20,           /* texts in the batch */
+    FACTS_FOLLOWER_FIRST = 0x6000, /* numbers of what follows from samples of another metric */
+    FACTS_OWN_FIRST = 0x4000,      /* numbers of the person's own metrics */
+    FACTS_TEXT_BYTES = 8 << 20,    /* texts in the batch */
 };
 
 /* A list that grows by doubling. */

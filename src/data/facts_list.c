@@ -260,6 +260,7 @@ static enum weir_status join_year(struct flush *x, const struct list_kind *kind,
     pack_put_u64(&body, all.n);
     for (size_t i = 0; i < all.n; i++) kind->put(&body, (char *)all.ptr + i * kind->size);
     st = flush_put_changed(x, kind->name, rest, &doc, &body);
+    if (st == WEIR_OK) st = flush_relieve(x);
 out:
     weir_buf_fini(&body);
     mem_free(old.ptr);

@@ -525,3 +525,74 @@ TEST(workouts_and_labs_come_back_as_they_were)
     T_EQ_STR(ls[0].printed, "2.7 mmol/L");
     finish(&b);
 }
+
+TEST(extremes_that_nobody_gave_follow_from_samples)
+{
+    struct bench b = begin();
+    sample(&b, "heart_rate", watch, at("2025-03-01 07:00", 0), 0, 60);
+    sample(&b, "heart_rate", watch, at("2025-03-01 08:00", 0), 0, 172);
+    sample(&b, "heart_rate", watch, at("2025-03-01 09:00", 0), 0, 48);
+    sample(&b, "heart_rate", phone, at("2025-03-01 09:00", 0), 0, 190);
+    sample(&b, "heart_rate", watch, at("2025-03-02 08:00", 0), 0, 150);
+    give(&b, "max_heart_rate", band, "2025-03-02", 155);
+    flush(&b);
+    T_VALUE(&b, "max_heart_rate", "2025-03-01", 172);
+    T_VALUE(&b, "min_heart_rate", "2025-03-01", 48);
+    T_VALUE(&b, "max_heart_rate", "2025-03-02", 155);
+    T_OK(fabs(value(&b, "heart_rate", "2025-03-01") - 280.0 / 3) < 1e-9);
+    finish(&b);
+}
+
+/* Ten years of many columns are more than a commit may have. */
+TEST(a_wide_table_is_written_in_several_commits)
+{
+    struct bench b = begin();
+    struct store_stats before, after;
+    store_stats(b.store, &before);
+    for (int column = 0; column < 120; column++) {
+        char name[16];
+        snprintf(name, sizeof name, "column %d", column);
+        for (int day = 0; day < 2000; day++) {
+            struct day_value v = {.name = weir_slice_of(name),
+                                  .day = 15000 + day,
+                                  .value = 1.0 / (day + 3),
+                                  .source = phone};
+            T_EQ(b.sink.day_value(b.sink.user, &v), WEIR_OK);
+        }
+    }
+    flush(&b);
+    store_stats(b.store, &after);
+    T_OK(after.n_commits > before.n_commits + 1);
+    const struct metric *const *metrics;
+    const struct series *s = NULL;
+    size_t n;
+    T_EQ(dataset_metrics(b.data, &metrics, &n), WEIR_OK);
+    T_EQ(n, 120);
+    T_EQ(dataset_series(b.data, dataset_find_metric(b.data, SLICE("column 77")), &s), WEIR_OK);
+    T_EQ(s ? s->n : 0, 2000);
+    finish(&b);
+}
+
+TEST(there_is_a_ceiling_on_metrics_of_ones_own_over_all_imports)
+{
+    struct bench b = begin();
+    for (int i = 0; i < 1100; i++) {
+        if (i % 400 == 399) {
+            flush(&b);
+            facts_close(b.facts);
+            T_EQ(facts_open(&b.facts, b.store, SLICE("ann")), WEIR_OK);
+            b.sink = facts_sink(b.facts);
+        }
+        char name[16];
+        snprintf(name, sizeof name, "n%d", i);
+        struct day_value v = {
+            .name = weir_slice_of(name), .day = 20000, .value = i, .source = phone};
+        T_EQ(b.sink.day_value(b.sink.user, &v), WEIR_OK);
+    }
+    flush(&b);
+    const struct metric *const *metrics;
+    size_t n;
+    T_EQ(dataset_metrics(b.data, &metrics, &n), WEIR_OK);
+    T_EQ(n, 1000);
+    finish(&b);
+}
