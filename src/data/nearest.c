@@ -44,11 +44,20 @@ void nearest_begin(struct nearest *n, struct weir_slice wanted)
     *n = (struct nearest){.wanted = wanted, .distance = tolerance(wanted.len) + 1};
 }
 
+static size_t common_prefix(struct weir_slice a, struct weir_slice b)
+{
+    size_t n = 0;
+    while (n < a.len && n < b.len && lower(a.ptr[n]) == lower(b.ptr[n])) n++;
+    return n;
+}
+
 void nearest_offer(struct nearest *n, struct weir_slice name, const char *show)
 {
-    if (n->distance == 0) return;
-    unsigned distance = nearest_distance(n->wanted, name, n->distance - 1);
-    if (distance >= n->distance) return;
+    unsigned distance = nearest_distance(n->wanted, name, n->distance);
+    size_t prefix = common_prefix(n->wanted, name);
+    if (distance > n->distance) return;
+    if (distance == n->distance && (!n->name || prefix <= n->prefix)) return;
     n->distance = distance;
+    n->prefix = prefix;
     n->name = show;
 }

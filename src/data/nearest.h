@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The name that was probably meant. Names are offered one by one; the nearest is kept, by the
- * number of letters that were left out, added, changed or exchanged, without regard to case.
+ * number of letters that were left out, added, changed or exchanged, without regard to case; of
+ * two that are as near, the one whose beginning is the same for longer.
  *
  * The struct is the caller's and borrows the names; any thread.
  */
@@ -15,6 +16,7 @@ struct nearest {
     struct weir_slice wanted;
     const char *name; /* NULL: none was near enough */
     unsigned distance;
+    size_t prefix; /* letters that both begin with: of two that are as near, more is nearer */
 };
 
 void nearest_begin(struct nearest *n, struct weir_slice wanted);

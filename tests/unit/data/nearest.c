@@ -37,6 +37,16 @@ TEST(the_nearest_is_kept_and_what_is_far_is_not_near)
     T_OK(!n.name);
 }
 
+TEST(of_two_that_are_as_near_the_same_beginning_wins)
+{
+    struct nearest n;
+    nearest_begin(&n, weir_slice_of("slep"));
+    nearest_offer(&n, weir_slice_of("step"), "steps");
+    nearest_offer(&n, weir_slice_of("sleep"), "sleep_minutes");
+    nearest_offer(&n, weir_slice_of("seep"), "seep");
+    T_EQ_STR(weir_slice_of(n.name), "sleep_minutes");
+}
+
 TEST(a_name_of_any_length_is_no_trouble)
 {
     char text[300];
