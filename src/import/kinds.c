@@ -5,9 +5,11 @@
 #include "import/kinds.h"
 
 const struct reader_kind *const reader_kinds[] = {
-    &reader_apple, &reader_fhir,       &reader_samsung,    &reader_whoop,
-    &reader_oura,  &reader_garmin,     &reader_fitbit_csv, &reader_fitabase,
-    &reader_labs,  &reader_activities, &reader_plain,      NULL,
+    &reader_apple,      &reader_fhir,           &reader_samsung,
+    &reader_whoop,      &reader_oura,           &reader_garmin,
+    &reader_fitbit_csv, &reader_fitabase,       &reader_fitbit,
+    &reader_oura_api,   &reader_garmin_connect, &reader_labs,
+    &reader_activities, &reader_plain,          NULL,
 };
 
 const struct reader_kind *reader_kind_find(const char *name)

@@ -109,6 +109,29 @@ TEST(samsung_tables_are_the_truth)
     text_fini(&got);
 }
 
+TEST(fitbit_takeout_is_the_truth)
+{
+    NEEDS_SAMPLES;
+    struct text got = read_sample("invented/fitbit_takeout/heart_rate-2025-03-01.json", "fitbit");
+    text_fini(&got);
+    got = read_sample("invented/fitbit_takeout/steps-2025-03-01.json", "fitbit");
+    text_fini(&got);
+    got = read_sample("invented/fitbit_takeout/sleep-2025-03-01.json", "fitbit");
+    text_fini(&got);
+    got = read_sample("invented/fitbit_takeout/weight-2025-03-01.json", "fitbit");
+    text_fini(&got);
+    got = read_sample("invented/oura/api_v2_sleep.json", "oura-api");
+    text_fini(&got);
+    got = read_sample("real/fitbit_takeout/resting_heart_rate-2023-03-02.json", "fitbit");
+    text_fini(&got);
+    got = read_sample("real/garmin/garmin_connect_daily_summary.json", "garmin-connect");
+    text_fini(&got);
+    got = read_sample("real/garmin/garmin_connect_hrv.json", "garmin-connect");
+    text_fini(&got);
+    got = read_sample("real/garmin/garmin_connect_sleep.json", "garmin-connect");
+    text_fini(&got);
+}
+
 TEST(garmin_activities_and_labs_are_read)
 {
     NEEDS_SAMPLES;
