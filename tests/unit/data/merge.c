@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Daily values of samples, against one that goes through time minute by minute. */
+#include "data/merge.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "base/slice.h"
+#include "t.h"
+
+enum { N_SOURCES = 4, MAX_FACTS = 60, FIRST_DAY = 20000, N_DAYS = 3, MINUTES = N_DAYS * 1440 };
+
+static const enum source_class kinds[N_SOURCES] = {SOURCE_WATCH, SOURCE_PHONE, SOURCE_APP,
+                                                   SOURCE_PHONE};
+
+static const struct metric *metric(const char *name)
+{
+    return metric_find(weir_slice_of(name));
+}
+
+static uint64_t below(uint64_t n)
+{
+    return t_random() % n;
+}
+
+static size_t random_facts(struct fact *facts)
+{
+    size_t n = 1 + below(MAX_FACTS);
+    for (size_t i = 0; i < n; i++) {
+        int32_t offset = (int32_t)below(3) * 3600;
+        facts[i] = (struct fact){.at = (int64_t)FIRST_DAY * DAY_SECONDS + (int64_t)below(2880) * 60,
+                                 .value = (double)below(50) * 60,
+                                 .seconds = below(5) == 0 ? 0 : (uint32_t)(below(300) * 60),
+                                 .offset = offset,
+                                 .end_offset = offset,
+                                 .source = (uint16_t)below(N_SOURCES)};
+    }
+    qsort(facts, n, sizeof *facts, fact_compare);
+    size_t kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (kept == 0 || !fact_is_same(&facts[kept - 1], &facts[i])) facts[kept++] = facts[i];
+    return kept;
+}
+
+static struct merge_input input(const char *name, const struct fact *facts, size_t n)
+{
+    return (struct merge_input){.metric = metric(name),
+                                .facts = facts,
+                                .n = n,
+                                .kinds = kinds,
+                                .n_sources = N_SOURCES,
+                                .from = FIRST_DAY,
+                                .to = FIRST_DAY + N_DAYS - 1};
+}
+
+/* Whether somebody who is believed more has anything in this minute; at a point, also points. */
+static bool is_taken(const struct fact *facts, size_t n, const struct fact *f, int64_t at)
+{
+    const struct metric *m = metric("steps");
+    for (size_t i = 0; i < n; i++) {
+        unsigned mine = merge_rank(m, kinds[f->source]),
+                 other = merge_rank(m, kinds[facts[i].source]);
+        if (other > mine || (other == mine && facts[i].source >= f->source)) continue;
+        if (at >= facts[i].at && at < facts[i].at + facts[i].seconds) return true;
+        if (f->seconds == 0 && facts[i].seconds == 0 && facts[i].at == at) return true;
+    }
+    return false;
+}
+
+static bool is_outdone(const struct fact *facts, size_t n, const struct fact *f)
+{
+    for (size_t i = 0; i < n; i++)
+        if (facts[i].source == f->source && facts[i].at == f->at &&
+            facts[i].seconds == f->seconds && facts[i].value > f->value)
+            return true;
+    return false;
+}
+
+static void add_slowly(const struct fact *facts, size_t n, double sums[N_DAYS], bool has[N_DAYS])
+{
+    for (size_t i = 0; i < n; i++) {
+        const struct fact *f = &facts[i];
+        if (is_outdone(facts, n, f)) continue;
+        uint32_t minutes = f->seconds > 0 ? f->seconds / 60 : 1;
+        for (uint32_t k = 0; k < minutes; k++) {
+            int64_t at = f->at + (int64_t)k * 60;
+            int64_t day = (at + f->offset) / DAY_SECONDS - FIRST_DAY;
+            if (is_taken(facts, n, f, at) || day < 0 || day >= N_DAYS) continue;
+            sums[day] += f->value / minutes;
+            has[day] = true;
+        }
+    }
+}
+
+TEST(sums_are_those_of_every_minute)
+{
+    for (int round = 0; round < 3000; round++) {
+        struct fact facts[MAX_FACTS];
+        size_t n = random_facts(facts), n_days;
+        double sums[N_DAYS] = {0};
+        bool has[N_DAYS] = {false};
+        add_slowly(facts, n, sums, has);
+        struct merge_input in = input("steps", facts, n);
+        struct merged_day days[MERGE_DAYS];
+        T_EQ(merge_days(&in, days, &n_days), WEIR_OK);
+        size_t k = 0;
+        for (int32_t d = 0; d < N_DAYS; d++) {
+            bool is_there = k < n_days && days[k].day == FIRST_DAY + d;
+            T_EQ(is_there, has[d]);
+            if (!is_there) continue;
+            if (fabs(days[k].value - sums[d]) > 1e-6)
+                t_fail(__FILE__, __LINE__, "round %d, day %d: %f, not %f", round, d, days[k].value,
+                       sums[d]);
+            k++;
+        }
+        T_EQ(k, n_days);
+    }
+}
+
+TEST(what_lies_free_is_exact)
+{
+    struct fact facts[1000];
+    double sum = 0;
+    for (int i = 0; i < 1000; i++) {
+        facts[i] = (struct fact){.at = (int64_t)FIRST_DAY * DAY_SECONDS + i * 60,
+                                 .value = i % 100,
+                                 .seconds = 60,
+                                 .source = (uint16_t)(i % 2)};
+        sum += facts[i].value;
+    }
+    struct merge_input in = input("steps", facts, 1000);
+    struct merged_day days[MERGE_DAYS];
+    size_t n;
+    T_EQ(merge_days(&in, days, &n), WEIR_OK);
+    T_EQ(n, 1);
+    T_OK(days[0].value == sum);
+}
+
+TEST(a_time_of_day_is_averaged_around_midnight)
+{
+    struct metric clock = *metric("bedtime");
+    clock.group = "mind";
+    struct fact facts[] = {
+        {.at = (int64_t)FIRST_DAY * DAY_SECONDS, .value = 1430},
+        {.at = (int64_t)FIRST_DAY * DAY_SECONDS + 60, .value = 20},
+    };
+    struct merge_input in = input("steps", facts, 2);
+    in.metric = &clock;
+    struct merged_day days[MERGE_DAYS];
+    size_t n;
+    T_EQ(merge_days(&in, days, &n), WEIR_OK);
+    T_EQ(n, 1);
+    T_OK(fabs(days[0].value - 5) < 1e-6);
+}
+
+TEST(every_class_has_a_rank_of_its_own_in_every_group)
+{
+    for (size_t i = 0; i < metric_count(); i++) {
+        unsigned seen = 0;
+        for (int kind = SOURCE_UNKNOWN; kind <= SOURCE_LAB; kind++)
+            seen |= 1u << merge_rank(metric_at(i), (enum source_class)kind);
+        T_EQ(seen, 127);
+    }
+    T_OK(merge_rank(metric("steps"), SOURCE_WATCH) < merge_rank(metric("steps"), SOURCE_PHONE));
+    T_OK(merge_rank(metric("weight"), SOURCE_SCALE) < merge_rank(metric("weight"), SOURCE_MANUAL));
+    T_OK(merge_rank(metric("water"), SOURCE_APP) < merge_rank(metric("water"), SOURCE_WATCH));
+}
