@@ -85,9 +85,9 @@ static bool read_time(struct reader *r, struct weir_slice text, struct setting *
 {
     struct cell_time t;
     if (!cell_time(text, DATES_UNKNOWN, &t) || t.day == DAY_NONE) return false;
-    s->has_time = t.has_time;
+    s->has_time = t.has_time && (t.has_offset || r->zone);
     s->day = t.day;
-    if (!t.has_time) return s->day >= DAY_MIN && s->day <= DAY_MAX;
+    if (!s->has_time) return s->day >= DAY_MIN && s->day <= DAY_MAX;
     s->at = cell_moment(&t, r->zone);
     /* A time in UTC says nothing of the clock on the wall; the person's zone does. */
     if (t.has_offset && t.offset == 0 && r->zone) s->at.offset = zone_offset(r->zone, s->at.at);

@@ -252,6 +252,7 @@ bool xml_value(struct xml *x, const struct xml_attr *a, struct weir_slice *out)
     if (x->scratch_len + a->raw.len > x->scratch_cap - UTF8_MAX_BYTES) return false;
     for (size_t i = 0; i < a->raw.len; i++) {
         char c = a->raw.ptr[i];
+        if (c == '\r' && i + 1 < a->raw.len && a->raw.ptr[i + 1] == '\n') continue;
         if (c != '&') {
             *to++ = (unsigned char)c < 0x20 ? ' ' : c;
             continue;
