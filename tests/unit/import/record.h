@@ -1,15 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/*
- * Runs a reader and writes down what it hands over, one line for each fact:
- *
- *     day steps 2025-03-01 11802 [Fitbit]
- *     sample weight 2025-03-01T07:10:00-05:00 77.6 [Fitbit]
- *     sleep 2025-03-01 from … to … asleep 424 deep 61 [Fitbit]
- *     refused 7: steps: "abc" is not a number
- *
- * Numbers have twelve digits at most. Lines that begin with "error" are the reader's last
- * words. The zone of times that do not say theirs is New York.
- */
+/* Runs a reader over a text and checks the transcript of its facts (oracle/reading.h). */
 #pragma once
 
 #include "import/reader.h"
