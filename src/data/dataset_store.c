@@ -165,6 +165,17 @@ static enum weir_status add_series(const struct loader *l, struct dataset *d,
     return st == WEIR_INVALID ? WEIR_CORRUPT : st;
 }
 
+/*
+ * A document names a source that came after the dataset was opened. WEIR_CONFLICT when it is known
+ * now and reading may be tried again.
+ */
+static enum weir_status reload(const struct loader *l)
+{
+    enum weir_status st = facts_load(l->facts);
+    if (st == WEIR_OK) st = facts_order_sources(l->facts);
+    return st == WEIR_OK ? WEIR_CONFLICT : st;
+}
+
 static enum weir_status load_series(void *user, struct dataset *d, const struct metric *m)
 {
     const struct loader *l = user;
@@ -178,6 +189,8 @@ static enum weir_status load_series(void *user, struct dataset *d, const struct 
     enum weir_status st = store_doc_get(l->store, key, &doc);
     if (st != WEIR_OK) return st;
     st = add_series(l, d, m, doc.body);
+    if (st == WEIR_CONFLICT) st = reload(l);
+    if (st == WEIR_CONFLICT) st = add_series(l, d, m, doc.body);
     doc_fini(&doc);
     return st;
 }
@@ -290,6 +303,11 @@ static enum weir_status add_sleeps(const struct loader *l, struct dataset *d,
 {
     struct rows rows = {0};
     enum weir_status st = sleeps_read(l->facts, body, &rows);
+    if (st == WEIR_CONFLICT) st = reload(l);
+    if (st == WEIR_CONFLICT) {
+        rows.n = 0;
+        st = sleeps_read(l->facts, body, &rows);
+    }
     struct sleep_row *all = rows.ptr;
     for (size_t i = 0, end; i < rows.n && st == WEIR_OK; i = end) {
         end = i + 1;

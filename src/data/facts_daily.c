@@ -105,7 +105,7 @@ static size_t first_of_day(const struct rows *rows, int32_t day)
 static bool is_same_row(const struct day_row *a, const struct day_row *b)
 {
     return a->day == b->day && a->source == b->source && a->is_partial == b->is_partial &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0;
+           a->value == b->value;
 }
 
 static bool is_same_rows(const struct day_row *a, const struct day_row *b, size_t n)

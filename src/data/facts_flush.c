@@ -18,6 +18,7 @@
 
 enum {
     LEAF_FACTS = 150000,      /* most samples in a document that has more than a day */
+    JOIN_FACTS = 100000,      /* most samples that are joined with a document at once */
     COMMIT_BYTES = 3 << 20,   /* what is written at once, about */
     STAGE_MARGIN = 48 * 3600, /* stages before and behind a day that may be of its night */
     MAX_REST = DOC_MAX_NAME + 32,
@@ -355,6 +356,15 @@ static enum weir_status join_month(struct flush *x, const struct node *month,
     int64_t margin = margin_of(month->metric);
     size_t from = first_at(facts, n, (int64_t)month->from * DAY_SECONDS - margin - longest);
     size_t to = first_at(facts, n, (int64_t)(month->to + 1) * DAY_SECONDS + margin);
+    /*
+     * Piece by piece: what is cut has to be written at once, and a commit has a ceiling. The next
+     * piece has to see what the one before has written.
+     */
+    for (; to - from > JOIN_FACTS; from += JOIN_FACTS) {
+        enum weir_status st = join_node(x, month, facts + from, JOIN_FACTS);
+        if (st == WEIR_OK) st = emit(x, NULL);
+        if (st != WEIR_OK) return st;
+    }
     if (from == to) return WEIR_OK;
     enum weir_status st = join_node(x, month, facts + from, to - from);
     return st == WEIR_OK ? flush_relieve(x) : st;

@@ -103,7 +103,7 @@ struct known_source *facts_source(struct facts *f, const struct source *source,
 void facts_note_worn(struct facts *f, struct known_source *s, const struct metric *m, int32_t day,
                      double value);
 
-/* Reads the documents of sources and of the index, if they are not known. */
+/* Reads the documents of sources and of the index, if somebody has changed them. */
 WEIR_MUST_CHECK enum weir_status facts_load(struct facts *f);
 
 /* Numbers sources by name and class; old_to_new[] for the numbers in the batch. */
@@ -119,7 +119,7 @@ WEIR_MUST_CHECK enum weir_status facts_join_worn(struct facts *f);
 WEIR_MUST_CHECK enum weir_status facts_index_set(struct facts *f, const struct index_row *row,
                                                  bool *is_changed);
 
-/* Which number the source of a document has here; WEIR_CORRUPT. */
+/* Which numbers the sources of a document have here. WEIR_CORRUPT; WEIR_CONFLICT: load anew. */
 WEIR_MUST_CHECK enum weir_status facts_read_sources(struct facts *f, struct unpack *u,
                                                     uint16_t *numbers, size_t *n);
 

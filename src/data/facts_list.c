@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "data/facts_flush.h"
@@ -228,6 +229,7 @@ static enum weir_status unite(struct flush *x, const struct list_kind *kind, con
         const char *b = i < in->n ? (const char *)in->ptr + i * kind->size : NULL;
         bool is_old = !b || (a && kind->compare(a, b) <= 0);
         const char *next = is_old ? a : b;
+        CHECK(next);
         if (is_old) o++;
         else i++;
         char *last = out->n > 0 ? (char *)out->ptr + (out->n - 1) * kind->size : NULL;

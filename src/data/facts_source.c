@@ -167,7 +167,8 @@ enum weir_status facts_read_sources(struct facts *f, struct unpack *u, uint16_t 
         char key[1 + DOC_MAX_NAME] = {(char)s.kind};
         if (s.name.len > 0) memcpy(key + 1, s.name.ptr, s.name.len);
         const struct known_source *known = map_get(&f->by_name, slice_of(key, 1 + s.name.len));
-        if (!known) return WEIR_CORRUPT;
+        /* Somebody else has added it since. */
+        if (!known) return WEIR_CONFLICT;
         numbers[i] = known->id;
     }
     return u->is_bad ? WEIR_CORRUPT : WEIR_OK;
@@ -357,29 +358,26 @@ static enum weir_status read_index(struct facts *f, struct weir_slice body)
     return WEIR_OK;
 }
 
-/* *version is 0 when there is no such document. */
+/* Reads a document unless it is the one that was read last; version 0: there is none. */
 static enum weir_status load_doc(struct facts *f, const char *kind, int64_t *version,
                                  enum weir_status (*take)(struct facts *f, struct weir_slice body))
 {
     struct doc doc;
-    *version = 0;
     enum weir_status st =
         store_doc_get(f->store, (struct doc_key){weir_slice_of(kind), f->user}, &doc);
+    if (st == WEIR_NOT_FOUND) *version = 0;
     if (st == WEIR_NOT_FOUND) return WEIR_OK;
     if (st != WEIR_OK) return st;
+    if (!f->is_loaded || doc.version != *version) st = take(f, doc.body);
     *version = doc.version;
-    st = take(f, doc.body);
     doc_fini(&doc);
     return st;
 }
 
 enum weir_status facts_load(struct facts *f)
 {
-    if (f->is_loaded) return WEIR_OK;
     enum weir_status st = load_doc(f, "sources", &f->sources_version, read_sources);
-    if (st != WEIR_OK) return st;
-    f->index.n = 0;
-    st = load_doc(f, "metrics", &f->index_version, read_index);
+    if (st == WEIR_OK) st = load_doc(f, "metrics", &f->index_version, read_index);
     f->is_loaded = st == WEIR_OK;
     return st;
 }

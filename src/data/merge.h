@@ -27,7 +27,7 @@ int fact_compare(const void *a, const void *b);
 static inline bool fact_is_same(const struct fact *a, const struct fact *b)
 {
     return a->at == b->at && a->seconds == b->seconds && a->source == b->source &&
-           memcmp(&a->value, &b->value, sizeof a->value) == 0 && a->metric == b->metric;
+           a->value == b->value && a->metric == b->metric;
 }
 
 /* How much a class is believed in the matter of a metric: 0 is the most. */

@@ -596,3 +596,86 @@ TEST(there_is_a_ceiling_on_metrics_of_ones_own_over_all_imports)
     T_EQ(n, 1000);
     finish(&b);
 }
+
+TEST(of_several_values_of_a_day_the_whole_and_possible_one_counts)
+{
+    struct bench b = begin();
+    struct day_value v = {.metric = metric("steps"),
+                          .day = day_parse(SLICE("2025-03-01")),
+                          .value = 900,
+                          .is_partial = true,
+                          .source = watch};
+    T_EQ(b.sink.day_value(b.sink.user, &v), WEIR_OK);
+    v.source = phone;
+    v.is_partial = false;
+    v.value = 800; /* less believed, but whole */
+    T_EQ(b.sink.day_value(b.sink.user, &v), WEIR_OK);
+    give(&b, "steps", watch, "2025-03-02", 500000);
+    give(&b, "steps", phone, "2025-03-02", 5000);
+    give(&b, "steps", watch, "2025-03-03", 100);
+    give(&b, "steps", watch, "2025-03-03", 120); /* the service has counted again */
+    give(&b, "steps", watch, "2025-03-04", 50);
+    give(&b, "steps", band, "2025-03-04", 40); /* of one class: by name */
+    flush(&b);
+    T_VALUE(&b, "steps", "2025-03-01", 800);
+    T_VALUE(&b, "steps", "2025-03-02", 5000);
+    T_VALUE(&b, "steps", "2025-03-03", 120);
+    T_VALUE(&b, "steps", "2025-03-04", 40);
+    finish(&b);
+}
+
+TEST(somebody_without_facts_has_an_empty_dataset)
+{
+    struct bench b = begin();
+    flush(&b);
+    int32_t first, newest;
+    const struct metric *const *metrics;
+    const struct sleep *sleeps;
+    size_t n;
+    T_EQ(dataset_metrics(b.data, &metrics, &n), WEIR_OK);
+    T_EQ(n, 0);
+    T_EQ(dataset_sleeps(b.data, &sleeps, &n), WEIR_OK);
+    T_EQ(n, 0);
+    T_EQ(dataset_span(b.data, &first, &newest), WEIR_NOT_FOUND);
+    struct facts *f = NULL;
+    T_EQ(facts_open(&f, b.store, SLICE("")), WEIR_INVALID);
+    T_EQ(facts_open(&f, b.store, SLICE("a/b")), WEIR_INVALID);
+    finish(&b);
+}
+
+TEST(people_do_not_see_each_others_facts)
+{
+    struct bench b = begin();
+    struct facts *other = NULL;
+    T_EQ(facts_open(&other, b.store, SLICE("an")), WEIR_OK);
+    struct fact_sink sink = facts_sink(other);
+    struct day_value v = {.metric = metric("steps"), .day = 20000, .value = 7, .source = watch};
+    T_EQ(sink.day_value(sink.user, &v), WEIR_OK);
+    T_EQ(facts_flush(other, NULL), WEIR_OK);
+    facts_close(other);
+    give(&b, "weight", watch, "2025-03-01", 70);
+    flush(&b);
+    T_OK(!series(&b, "steps"));
+    T_OK(series(&b, "weight"));
+    finish(&b);
+}
+
+TEST(two_imports_in_turn_for_one_person_do_not_lose_facts)
+{
+    struct bench b = begin();
+    struct facts *other = NULL;
+    T_EQ(facts_open(&other, b.store, SLICE("ann")), WEIR_OK);
+    struct fact_sink sink = facts_sink(other);
+    struct day_value v = {.metric = metric("steps"), .day = 20000, .value = 7, .source = band};
+    T_EQ(sink.day_value(sink.user, &v), WEIR_OK);
+    give(&b, "steps", watch, "2025-03-01", 1000);
+    flush(&b);
+    T_EQ(facts_flush(other, NULL), WEIR_OK);
+    facts_close(other);
+    /* A dataset that was opened before hears of the new source when it needs it. */
+    T_EQ(series(&b, "steps")->n, 2);
+    give(&b, "steps", phone, "2025-03-02", 10);
+    flush(&b);
+    T_EQ(series(&b, "steps")->n, 3);
+    finish(&b);
+}
