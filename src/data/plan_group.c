@@ -5,6 +5,8 @@
 
 #include "data/plan_impl.h"
 #include "stat/circular.h"
+#include "stat/moments.h"
+#include "stat/order.h"
 
 /* ---- groups ---- */
 
@@ -208,41 +210,105 @@ void run_streak(struct run *r, const struct points *p)
 
 /* ---- moving windows ---- */
 
+/*
+ * What is kept of the values within the window, so that a step costs little however long the window
+ * is: sums of their distances from the mean of all, and themselves in order. Sums are longer than
+ * the values, for they are added to and taken from many times.
+ */
 struct rolling {
     const struct points *p;
-    size_t begin, end; /* the values within the window now */
-    size_t needed;     /* fewer are not enough to speak for it */
-    long double sum;   /* of them; longer, for it is added to and taken from many times */
-    long double east, north;
+    size_t begin, end;
+    size_t needed; /* fewer values are not enough to speak for the window */
+    double center;
+    long double sum, squares, east, north;
+    double *sorted; /* end - begin of them */
 };
 
-static void count_in(struct run *r, struct rolling *w, size_t i, long double sign)
+static size_t place_in(const double *sorted, size_t n, double v)
 {
-    double v = w->p->values[i];
-    w->sum += sign * v;
+    size_t low = 0;
+    while (n > 0) {
+        size_t half = n / 2;
+        if (sorted[low + half] < v) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+static void add_sums(struct run *r, struct rolling *w, double v, long double sign)
+{
+    long double d = (long double)v - w->center;
+    w->sum += sign * d;
+    w->squares += sign * d * d;
     if (!r->is_clock) return;
     double angle = v / STAT_DAY_MINUTES * 6.283185307179586476925;
     w->east += sign * cos(angle);
     w->north += sign * sin(angle);
 }
 
+static void take_in(struct run *r, struct rolling *w)
+{
+    size_t n = w->end - w->begin;
+    double v = w->p->values[w->end++];
+    size_t at = place_in(w->sorted, n, v);
+    memmove(w->sorted + at + 1, w->sorted + at, (n - at) * sizeof v);
+    w->sorted[at] = v;
+    add_sums(r, w, v, 1);
+}
+
+static void leave_out(struct run *r, struct rolling *w)
+{
+    size_t n = w->end - w->begin;
+    double v = w->p->values[w->begin++];
+    size_t at = place_in(w->sorted, n, v);
+    memmove(w->sorted + at, w->sorted + at + 1, (n - at - 1) * sizeof v);
+    add_sums(r, w, v, -1);
+}
+
 static void move_to(struct run *r, struct rolling *w, int32_t day)
 {
     int32_t from = day - (int32_t)r->plan->days + 1;
-    for (; w->end < w->p->n && w->p->days[w->end] <= day; w->end++) count_in(r, w, w->end, 1);
-    for (; w->begin < w->end && w->p->days[w->begin] < from; w->begin++)
-        count_in(r, w, w->begin, -1);
+    while (w->begin < w->end && w->p->days[w->begin] < from) leave_out(r, w);
+    while (w->end < w->p->n && w->p->days[w->end] <= day) take_in(r, w);
 }
 
-static double value_of(struct run *r, const struct rolling *w)
+static double moving_sd(const struct rolling *w, size_t n)
+{
+    long double left = w->squares - w->sum * w->sum / (long double)n;
+    return n < 2 ? NAN : left > 0 ? sqrt((double)(left / (long double)(n - 1))) : 0;
+}
+
+static double moving_mean(const struct run *r, const struct rolling *w, size_t n)
+{
+    double turn = 6.283185307179586476925;
+    if (!r->is_clock) return w->center + (double)(w->sum / (long double)n);
+    double minutes = atan2((double)w->north, (double)w->east) / turn * STAT_DAY_MINUTES;
+    return stat_circular_near(minutes, r->center);
+}
+
+static double value_of(const struct run *r, const struct rolling *w)
 {
     size_t n = w->end - w->begin;
     if (n < w->needed) return NAN;
-    if (r->plan->stat == STAT_SUM) return (double)w->sum;
-    if (r->plan->stat != STAT_MEAN) return run_stat(r, w->p->values + w->begin, n);
-    if (!r->is_clock) return (double)(w->sum / (long double)n);
-    double minutes = atan2((double)w->north, (double)w->east) / 6.283185307179586476925;
-    return stat_circular_near(minutes * STAT_DAY_MINUTES, r->center);
+    switch (r->plan->stat) {
+    case STAT_MEAN: return moving_mean(r, w, n);
+    case STAT_MEDIAN: return stat_quantile_sorted(w->sorted, n, 0.5);
+    case STAT_SUM: return (double)(w->sum + (long double)n * w->center);
+    case STAT_MIN: return w->sorted[0];
+    case STAT_MAX: return w->sorted[n - 1];
+    case STAT_SD: return moving_sd(w, n);
+    case STAT_RANGE: return w->sorted[n - 1] - w->sorted[0];
+    case STAT_CV: return 100 * moving_sd(w, n) / fabs(moving_mean(r, w, n));
+    case STAT_QUANTILE: return stat_quantile_sorted(w->sorted, n, r->plan->quantile);
+    case STAT_COUNT: return (double)n;
+    case STAT_FIRST: return w->p->values[w->begin];
+    case STAT_LAST: return w->p->values[w->end - 1];
+    }
+    return NAN;
 }
 
 /* Half of the days; of sums of workouts none, for there a day without one is a fact. */
@@ -272,15 +338,18 @@ static void answer_rolling(struct run *r, const struct plan_row *best)
 static const struct plan_row *put_moving(struct run *r, const struct points *p, int32_t begin,
                                          int32_t to)
 {
-    struct rolling w = {.p = p, .needed = needed_of(r->plan)};
+    struct rolling w = {.p = p,
+                        .needed = needed_of(r->plan),
+                        .center = p->n > 0 ? stat_mean(p->values, p->n) : 0,
+                        .sorted = run_alloc(r, p->n * sizeof *w.sorted)};
     struct plan_row *rows = run_rows(r, (size_t)(to - begin) + 1);
     const struct plan_row *best = NULL;
     bool is_newest = r->plan->pick == PICK_NONE || r->plan->pick == PICK_LAST;
     size_t n = 0;
-    for (int32_t day = begin; rows && day <= to; day++) {
+    for (int32_t day = begin; rows && w.sorted && day <= to; day++) {
         move_to(r, &w, day);
         double value = value_of(r, &w);
-        if (isnan(value)) continue;
+        if (!isfinite(value)) continue;
         rows[n] = (struct plan_row){.day = day, .value = value, .n = w.end - w.begin};
         if (!best || is_newest || is_better(r->plan->pick, value, best->value)) best = &rows[n];
         n++;

@@ -3,9 +3,11 @@
  * The median of the slopes of all pairs, without making them all.
  *
  * With z = y - s x, the slope of a pair is less than s exactly when the later point has the
- * smaller z: so as many slopes are below s as z, in the order of x, has exchanges, and merging
- * counts those in n log n. Likewise the pairs with a slope between lo and hi are the exchanges
- * between the order of z at lo and that at hi, and merging lists them, or every so manieth.
+ * smaller z: so as many slopes are below s as z, in the order of x, has exchanges, and sorting by
+ * merging counts those in n log n. Likewise the pairs with a slope between lo and hi are the
+ * exchanges between the order of z at lo and that at hi, and merging lists them, or every so
+ * manieth. The order at lo is kept, so that every sort begins with what is nearly sorted, the more
+ * so the narrower the interval is, and such merging is cheap: only what overlaps is touched.
  *
  * So: sample slopes evenly from the interval that has the median (at first: all), take two of
  * the sample that are almost surely below and above it, count what is below each, and go on with
@@ -18,6 +20,7 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -25,15 +28,16 @@
 #include "stat/relation.h"
 
 enum {
+    BLOCK = 16,         /* values that are sorted by insertion */
     LIST_MAX = 1 << 15, /* slopes that are listed at most */
     SAMPLE = 1 << 12,
-    MARGIN = 96, /* three standard deviations of the place of the median in a sample */
+    MARGIN = 64, /* two deviations of the place of the median in a sample */
     MAX_ROUNDS = 256,
 };
 
 size_t stat_theil_sen_scratch(size_t n)
 {
-    return 7 * n + LIST_MAX;
+    return 6 * n + LIST_MAX;
 }
 
 struct search {
@@ -45,7 +49,8 @@ struct search {
     double nudge;                /* a difference of slopes that no rounding of z can hide */
     double lo, hi;               /* the interval: slopes >= lo and < hi */
     uint64_t below_lo, below_hi; /* slopes below each */
-    double *z, *z2, *place, *place2, *key, *key2; /* n each */
+    double *order;               /* places, by z at lo */
+    double *place, *place2, *key, *key2; /* for sorting: n each */
     double *list;
     size_t n_list;
 };
@@ -55,46 +60,12 @@ static double z_of(const struct search *s, size_t i, double slope)
     return (s->y[i] - s->y0) - slope * (s->x[i] - s->x0);
 }
 
-/* ---- counting ---- */
+/* ---- sorting ---- */
 
-static uint64_t merge_counting(const double *from, double *to, size_t half, size_t end)
-{
-    uint64_t count = 0;
-    size_t i = 0, j = half, at = 0;
-    while (i < half && j < end) {
-        /* Without a branch: which side is next cannot be predicted. */
-        double left = from[i], right = from[j];
-        size_t is_right = right < left;
-        count += (half - i) & (0 - is_right);
-        to[at++] = is_right ? right : left;
-        j += is_right;
-        i += 1 - is_right;
-    }
-    memcpy(to + at, from + i, (half - i) * sizeof *to);
-    at += half - i;
-    memcpy(to + at, from + j, (end - j) * sizeof *to);
-    return count;
-}
-
-static uint64_t slopes_below(struct search *s, double slope)
-{
-    double *a = s->z, *b = s->z2;
-    uint64_t count = 0;
-    for (size_t i = 0; i < s->n; i++) a[i] = z_of(s, i, slope);
-    for (size_t run = 1; run < s->n; run *= 2) {
-        for (size_t at = 0; at < s->n; at += 2 * run) {
-            size_t left = s->n - at;
-            count += merge_counting(a + at, b + at, left < run ? left : run,
-                                    left < 2 * run ? left : 2 * run);
-        }
-        double *t = a;
-        a = b;
-        b = t;
-    }
-    return count;
-}
-
-/* ---- listing ---- */
+/* What is listed of the exchanges: every stride-th, after `next` more. */
+struct walk {
+    uint64_t stride, next;
+};
 
 static void list_slope(struct search *s, double p, double q)
 {
@@ -103,11 +74,7 @@ static void list_slope(struct search *s, double p, double q)
     if (dx != 0 && s->n_list < LIST_MAX) s->list[s->n_list++] = (s->y[j] - s->y[i]) / dx;
 }
 
-/* One half behind the other, by key; `visit` exchanges in steps of `stride`. */
-struct walk {
-    uint64_t stride, next; /* how many exchanges are passed before the next is listed */
-};
-
+/* `other` changes places with each of these. */
 static void visit_exchanges(struct search *s, struct walk *w, const double *places, size_t n,
                             double other)
 {
@@ -118,71 +85,140 @@ static void visit_exchanges(struct search *s, struct walk *w, const double *plac
     w->next -= n;
 }
 
-static void merge_places(struct search *s, size_t at, size_t half, size_t end)
+static uint64_t sort_block(struct search *s, struct walk *w, size_t at, size_t n)
 {
-    const double *key = s->key + at, *place = s->place + at;
-    double *key2 = s->key2 + at, *place2 = s->place2 + at;
-    size_t i = 0, j = half, to = 0;
-    while (i < half && j < end) {
+    double *key = s->key + at, *place = s->place + at;
+    uint64_t count = 0;
+    for (size_t i = 1; i < n; i++) {
+        double k = key[i], p = place[i];
+        size_t j = i;
+        for (; j > 0 && key[j - 1] > k; j--) {
+            key[j] = key[j - 1];
+            place[j] = place[j - 1];
+        }
+        key[j] = k;
+        place[j] = p;
+        count += i - j;
+        if (w && i > j) visit_exchanges(s, w, place + j + 1, i - j, p);
+    }
+    return count;
+}
+
+/* The first of n sorted keys that is greater than k, or with `or_equal` not less. */
+static size_t find_key(const double *key, size_t n, double k, bool or_equal)
+{
+    size_t low = 0;
+    while (n > 0) {
+        size_t half = n / 2;
+        double v = key[low + half];
+        if (v < k || (!or_equal && v == k)) {
+            low += half + 1;
+            n -= half + 1;
+        } else {
+            n = half;
+        }
+    }
+    return low;
+}
+
+static void copy_run(const struct search *s, size_t to, size_t from, size_t n)
+{
+    memcpy(s->key2 + to, s->key + from, n * sizeof *s->key);
+    memcpy(s->place2 + to, s->place + from, n * sizeof *s->place);
+}
+
+/* Where a merge stands: what is next of the left and of the right run, and of the result. */
+struct merge {
+    size_t i, j, to, half, last;
+};
+
+/* Which side is next cannot be predicted, so there is no branch in it. */
+static uint64_t merge_counting(struct search *s, struct merge *m)
+{
+    const double *key = s->key, *place = s->place;
+    double *key2 = s->key2, *place2 = s->place2;
+    size_t i = m->i, j = m->j, to = m->to, half = m->half, last = m->last;
+    uint64_t count = 0;
+    while (i < half && j < last) {
         size_t is_right = key[j] < key[i];
         size_t from = is_right ? j : i;
+        count += (half - i) & (0 - is_right);
         key2[to] = key[from];
         place2[to++] = place[from];
         j += is_right;
         i += 1 - is_right;
     }
-    size_t rest = i < half ? i : j, n = i < half ? half - i : end - j;
-    memcpy(key2 + to, key + rest, n * sizeof *key);
-    memcpy(place2 + to, place + rest, n * sizeof *place);
+    *m = (struct merge){i, j, to, half, last};
+    return count;
 }
 
-static void merge_listing(struct search *s, struct walk *w, size_t at, size_t half, size_t end)
+static void merge_listing(struct search *s, struct walk *w, struct merge *m)
 {
-    const double *key = s->key + at, *place = s->place + at;
-    double *key2 = s->key2 + at, *place2 = s->place2 + at;
-    size_t i = 0, j = half;
-    for (size_t to = 0; to < end; to++) {
-        int take_left = j >= end || (i < half && key[i] <= key[j]);
-        if (!take_left) visit_exchanges(s, w, place + i, half - i, place[j]);
-        size_t from = take_left ? i++ : j++;
-        key2[to] = key[from];
-        place2[to] = place[from];
+    while (m->i < m->half && m->j < m->last) {
+        bool is_right = s->key[m->j] < s->key[m->i];
+        if (is_right) visit_exchanges(s, w, s->place + m->i, m->half - m->i, s->place[m->j]);
+        size_t from = is_right ? m->j++ : m->i++;
+        s->key2[m->to] = s->key[from];
+        s->place2[m->to++] = s->place[from];
     }
 }
 
-/* Sorts places by key; with a walk, lists what is exchanged on the way. */
-static void sort_by_key(struct search *s, struct walk *w)
+/* Merges [at, half) and [half, end); what is in order already at both ends is copied. */
+static uint64_t merge_runs(struct search *s, struct walk *w, size_t at, size_t half, size_t end)
 {
-    for (size_t run = 1; run < s->n; run *= 2) {
+    const double *key = s->key;
+    uint64_t count = 0;
+    if (half >= end || key[half - 1] <= key[half]) {
+        copy_run(s, at, at, end - at);
+        return 0;
+    }
+    struct merge m = {.i = at + find_key(key + at, half - at, key[half], false),
+                      .j = half,
+                      .half = half,
+                      .last = half + find_key(key + half, end - half, key[half - 1], true)};
+    m.to = m.i;
+    copy_run(s, at, at, m.i - at);
+    copy_run(s, m.last, m.last, end - m.last);
+    if (w) merge_listing(s, w, &m);
+    else count = merge_counting(s, &m);
+    if (m.i < half) copy_run(s, m.to, m.i, half - m.i);
+    else copy_run(s, m.to, m.j, m.last - m.j);
+    return count;
+}
+
+static void swap_rows(double **a, double **b)
+{
+    double *t = *a;
+    *a = *b;
+    *b = t;
+}
+
+/* From the order at lo to that at `slope`, in s->place; returns the exchanges on the way. */
+static uint64_t sort_from_lo(struct search *s, double slope, struct walk *w)
+{
+    uint64_t count = 0;
+    memcpy(s->place, s->order, s->n * sizeof *s->place);
+    for (size_t i = 0; i < s->n; i++) s->key[i] = z_of(s, (size_t)s->place[i], slope);
+    for (size_t at = 0; at < s->n; at += BLOCK)
+        count += sort_block(s, w, at, s->n - at < BLOCK ? s->n - at : BLOCK);
+    for (size_t run = BLOCK; run < s->n; run *= 2) {
         for (size_t at = 0; at < s->n; at += 2 * run) {
             size_t left = s->n - at;
-            size_t half = left < run ? left : run, end = left < 2 * run ? left : 2 * run;
-            if (w) merge_listing(s, w, at, half, end);
-            else merge_places(s, at, half, end);
+            count += merge_runs(s, w, at, at + (left < run ? left : run),
+                                at + (left < 2 * run ? left : 2 * run));
         }
-        double *t = s->key;
-        s->key = s->key2;
-        s->key2 = t;
-        t = s->place;
-        s->place = s->place2;
-        s->place2 = t;
+        swap_rows(&s->key, &s->key2);
+        swap_rows(&s->place, &s->place2);
     }
+    return count;
 }
 
 /* Every stride-th slope of the interval. */
 static void list_interval(struct search *s, uint64_t stride)
 {
-    s->n_list = 0;
-    for (size_t i = 0; i < s->n; i++) {
-        s->place[i] = (double)i;
-        s->key[i] = z_of(s, i, s->lo);
-    }
-    sort_by_key(s, NULL);
-    for (size_t i = 0; i < s->n; i++) {
-        s->key[i] = z_of(s, (size_t)s->place[i], s->hi);
-    }
     struct walk w = {.stride = stride, .next = stride / 2};
-    sort_by_key(s, &w);
+    s->n_list = 0;
+    (void)sort_from_lo(s, s->hi, &w);
 }
 
 /* ---- searching ---- */
@@ -191,10 +227,11 @@ static void list_interval(struct search *s, uint64_t stride)
 static void try_bound(struct search *s, double slope)
 {
     if (!(slope > s->lo && slope < s->hi)) return;
-    uint64_t below = slopes_below(s, slope);
+    uint64_t below = s->below_lo + sort_from_lo(s, slope, NULL);
     if (below <= s->first) {
         s->lo = slope;
         s->below_lo = below;
+        swap_rows(&s->order, &s->place);
     } else if (below > s->second) {
         s->hi = slope;
         s->below_hi = below;
@@ -265,6 +302,8 @@ static double select_listed(struct search *s)
 static double search_slope(struct search *s)
 {
     measure(s);
+    /* Below all slopes, z is in the order of x. */
+    for (size_t i = 0; i < s->n; i++) s->order[i] = (double)i;
     s->below_hi = s->n_slopes;
     for (int round = 0; round < MAX_ROUNDS && s->below_hi - s->below_lo > LIST_MAX; round++) {
         uint64_t before = s->below_hi - s->below_lo;
@@ -335,13 +374,12 @@ static double slope_between(const double *x, const double *y, size_t n, const ui
                        .y0 = median_copy(y, n, scratch),
                        .first = rank[0],
                        .second = rank[1],
-                       .z = scratch,
-                       .z2 = scratch + n,
-                       .place = scratch + 2 * n,
-                       .place2 = scratch + 3 * n,
-                       .key = scratch + 4 * n,
-                       .key2 = scratch + 5 * n,
-                       .list = scratch + 6 * n};
+                       .order = scratch,
+                       .place = scratch + n,
+                       .place2 = scratch + 2 * n,
+                       .key = scratch + 3 * n,
+                       .key2 = scratch + 4 * n,
+                       .list = scratch + 5 * n};
     if (s.n_slopes <= LIST_MAX && pairs(n) <= 2 * (uint64_t)LIST_MAX) return select_of_all(&s);
     double *ordered = s.list + LIST_MAX;
     order_ties(x, y, n, ordered);

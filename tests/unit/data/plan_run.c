@@ -315,6 +315,40 @@ TEST(moving_windows)
     CHECK_ROWS(rows);
 }
 
+/* What a moving window gives is what the window alone gives. */
+TEST(every_moving_statistic_is_that_of_its_window)
+{
+    static const char *const stats[] = {"mean",  "median", "sum",   "min",   "max",  "sd",
+                                        "range", "cv",     "count", "first", "last", "quantile"};
+    struct person p;
+    struct plan plan;
+    person_init(&p);
+    for (size_t i = 0; i < sizeof stats / sizeof *stats; i++) {
+        char text[400], share[32] = "";
+        if (i == 11) snprintf(share, sizeof share, ",'quantile':0.3");
+        snprintf(text, sizeof text,
+                 "{'op':'rolling','metric':'sleep','days':5,'stat':'%s'%s,'window':{'from':"
+                 "'2025-03-08'}}",
+                 stats[i], share);
+        struct plan_answer moving = person_ask(&p, text, &plan);
+        T_EQ(moving.n_rows, 20);
+        for (size_t k = 0; k < moving.n_rows; k++) {
+            char from[DAY_TEXT_BYTES], to[DAY_TEXT_BYTES];
+            day_format(from, moving.rows[k].day - 4);
+            day_format(to, moving.rows[k].day);
+            snprintf(text, sizeof text,
+                     "{'op':'aggregate','metric':'sleep','stat':'%s'%s,'window':{'from':'%s','to':"
+                     "'%s'}}",
+                     stats[i], share, from, to);
+            struct plan_answer alone = person_ask(&p, text, &plan);
+            if (!(fabs(alone.number - moving.rows[k].value) <= 1e-9 * fabs(alone.number)))
+                t_fail(__FILE__, __LINE__, "%s: %.17g, moving %.17g", text, alone.number,
+                       moving.rows[k].value);
+        }
+    }
+    person_fini(&p);
+}
+
 TEST(trends_and_correlations)
 {
     static const struct row rows[] = {
