@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plain tables of workouts: "date,start,activity,duration_min,distance_km,avg_hr,calories". */
 #include "base/slice.h"
+#include "data/day.h"
 #include "import/kinds.h"
 #include "import/table_workout.h"
 
@@ -37,10 +38,41 @@ static const struct table_column columns[] = {
     {"title|name|notes|description|comment", FIELD_TITLE, NULL, NULL},
 };
 
+/*
+ * Strava's activities.csv: seconds, kilometres (the first of its two distances), and UTC. Its
+ * header alone does not say so, but no other has an Activity ID with an Activity Date.
+ */
+static const struct table_column strava_columns[] = {
+    {"Activity ID", FIELD_PERSON, NULL, NULL},        {"Activity Date", FIELD_START, NULL, NULL},
+    {"Activity Type", FIELD_ACTIVITY, NULL, NULL},    {"Activity Name", FIELD_TITLE, NULL, NULL},
+    {"Moving Time", FIELD_DURATION, NULL, "s"},       {"Elapsed Time", FIELD_DURATION, NULL, "s"},
+    {"Distance", FIELD_DISTANCE, NULL, "km"},         {"Calories", FIELD_KCAL, NULL, "kcal"},
+    {"Average Heart Rate", FIELD_AVG_HR, NULL, NULL}, {"Max Heart Rate", FIELD_MAX_HR, NULL, NULL},
+    {"Elevation Gain", FIELD_ASCENT, NULL, "meter"},  {"Total Steps", FIELD_STEPS, NULL, NULL},
+};
+
+static enum weir_status strava_row(struct table *t)
+{
+    struct workout w;
+    if (!table_read_workout(t, &w)) return WEIR_OK;
+    w.start.at += w.start.offset;
+    w.start.offset = zone_offset(t->context.zone, w.start.at);
+    w.day = day_of_moment(w.start.at, w.start.offset);
+    return table_give_workout(t, &w);
+}
+
 #define NEEDS (FIELD_BIT(FIELD_ACTIVITY) | FIELD_BIT(FIELD_DURATION))
 
 /* A date, or a start that has one, must be there. */
 static const struct table_format formats[] = {
+    {.name = "activities",
+     .sure = 90,
+     .needs = NEEDS | FIELD_BIT(FIELD_START) | FIELD_BIT(FIELD_PERSON),
+     .columns = strava_columns,
+     .n_columns = sizeof strava_columns / sizeof *strava_columns,
+     .source = "Strava",
+     .source_class = SOURCE_APP,
+     .row = strava_row},
     {.name = "activities",
      .sure = 55,
      .needs = NEEDS | FIELD_BIT(FIELD_DATE),

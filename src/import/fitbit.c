@@ -23,8 +23,7 @@ enum { MINUTE = 60, HALF_DAY = 12 * 3600 };
 
 struct state {
     struct minutes heart;
-    bool was_ignored;   /* a count that is not known was told of */
-    unsigned n_doubted; /* readings without confidence */
+    bool was_ignored; /* a count that is not known was told of */
 };
 
 /* What a file counts, by how its name begins. */
@@ -155,7 +154,7 @@ static enum weir_status heart_row(struct json_file *f, const struct weir_json *v
     const struct json_metric m = {"value.bpm", "heart_rate", NULL};
     struct sample s = {.metric = metric_find(SLICE("heart_rate")), .source = f->source};
     if (json_number(v, "value.confidence") == 0) {
-        if (state->n_doubted++ == 0) json_ignore(f, "heart rates with confidence 0");
+        json_ignore(f, "heart rates with confidence 0");
         return WEIR_OK;
     }
     if (!json_value(f, v, &m, &s.value) || !read_utc(f, v, "dateTime", &s.start)) return WEIR_OK;
@@ -263,7 +262,7 @@ static enum weir_status weight_row(struct json_file *f, const struct weir_json *
     if (!unit) {
         json_refuse(f,
                     "weight %g: no bmi tells kilograms from pounds; say --units metric or "
-                    "--units us",
+                    "--units imperial",
                     weight);
         return WEIR_OK;
     }

@@ -6,7 +6,8 @@
 #include "import/lab_value.h"
 
 static const struct table_column columns[] = {
-    {"collected|collection date|date collected|sample date|specimen date|drawn|draw date|"
+    {"collection date time|collected|collection date|date collected|sample date|specimen "
+     "date|drawn|draw date|"
      "collected date|collection time|entnahmedatum|date de prélèvement",
      FIELD_DATE, NULL, NULL},
     {"date|datum|fecha|data|test date|result date|observation date|date time|datetime|day|"
@@ -27,7 +28,11 @@ static const struct table_column columns[] = {
     {"flag|abnormal|abnormal flag|interpretation|flags|status|markierung|bewertung", FIELD_FLAG,
      NULL, NULL},
     {"laboratory|lab name|provider|labor|laboratorio|laboratoire", FIELD_TITLE, NULL, NULL},
+    /* Names that could be of anything: only where a range or a flag says what it is. */
+    {"name|parameter|description|measurement|item|test type|type", FIELD_NAME, NULL, NULL},
 };
+
+enum { N_COLUMNS = sizeof columns / sizeof *columns };
 
 static enum weir_status row(struct table *t)
 {
@@ -47,26 +52,27 @@ static enum weir_status row(struct table *t)
     return lab_give(t, lab_find(text.name), &text, day);
 }
 
+#define LABS                                                                                       \
+    .name = "labs", .sure = 60, .source = "labs", .source_class = SOURCE_LAB, .looks_ahead = true, \
+    .columns = columns, .row = row
+#define NEEDS FIELD_BIT(FIELD_DATE) | FIELD_BIT(FIELD_NAME) | FIELD_BIT(FIELD_VALUE)
+
 static const struct table_format formats[] = {
-    {.name = "labs",
-     .sure = 60,
-     .needs = FIELD_BIT(FIELD_DATE) | FIELD_BIT(FIELD_NAME) | FIELD_BIT(FIELD_VALUE),
-     .columns = columns,
-     .n_columns = sizeof columns / sizeof *columns,
-     .source = "labs",
-     .source_class = SOURCE_LAB,
-     .looks_ahead = true,
-     .row = row},
+    {LABS, .needs = NEEDS, .n_columns = N_COLUMNS - 1},
+    {LABS, .needs = NEEDS | FIELD_BIT(FIELD_RANGE), .n_columns = N_COLUMNS},
+    {LABS, .needs = NEEDS | FIELD_BIT(FIELD_FLAG) | FIELD_BIT(FIELD_UNIT), .n_columns = N_COLUMNS},
 };
+
+enum { N_FORMATS = sizeof formats / sizeof *formats };
 
 static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
 {
-    return table_recognise(formats, 1, file_name, head);
+    return table_recognise(formats, N_FORMATS, file_name, head);
 }
 
 static enum weir_status open(struct reader **out, const struct reader_context *c)
 {
-    return table_open(out, c, formats, 1);
+    return table_open(out, c, formats, N_FORMATS);
 }
 
 const struct reader_kind reader_labs = {

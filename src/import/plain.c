@@ -54,10 +54,36 @@ static enum weir_status give(struct table *t, const struct metric *m, int32_t da
     return t->context.sink.sample(t->context.sink.user, &s);
 }
 
+/* "120/80" is two numbers of one measurement. */
+static bool is_pressure(const struct table *t, size_t column, double both[2])
+{
+    const struct metric *m = t->columns[column].metric;
+    struct weir_slice s = cell_trim(t->row.fields[column]);
+    const char *slash = s.len > 0 ? memchr(s.ptr, '/', s.len) : NULL;
+    if (!m || strcmp(m->name, "systolic") != 0 || !slash) return false;
+    struct weir_slice rest = slice_from(s, (size_t)(slash + 1 - s.ptr));
+    return cell_number(slice_of(s.ptr, (size_t)(slash - s.ptr)), t->numbers, &both[0]) &&
+           cell_number(rest, t->numbers, &both[1]);
+}
+
+static enum weir_status give_pressure(struct table *t, int32_t day, const double both[2])
+{
+    const struct metric *high = metric_find(SLICE("systolic"));
+    const struct metric *low = metric_find(SLICE("diastolic"));
+    if (both[0] < high->min || both[0] > high->max || both[1] < low->min || both[1] > low->max) {
+        table_refuse(t, "a blood pressure of %g/%g is not plausible", both[0], both[1]);
+        return WEIR_OK;
+    }
+    enum weir_status st = give(t, high, day, both[0]);
+    return st == WEIR_OK ? give(t, low, day, both[1]) : st;
+}
+
 static enum weir_status wide_cell(struct table *t, size_t column, int32_t day)
 {
     const struct table_bound *b = &t->columns[column];
     double value;
+    double both[2];
+    if (is_pressure(t, column, both)) return give_pressure(t, day, both);
     if (b->analyte) {
         struct lab_text lab = {.name = b->label,
                                .value = cell_trim(t->row.fields[column]),

@@ -134,6 +134,23 @@ static bool read_moment(struct table *t, enum table_field f, struct moment *out)
     return true;
 }
 
+/* "….20250331090000.csv": the file's name says when it was written, by the wall. */
+static enum weir_status begin(struct table *t)
+{
+    struct weir_slice name = t->context.file_name;
+    const char *stamp = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < name.len; i++) {
+        n = name.ptr[i] >= '0' && name.ptr[i] <= '9' ? n + 1 : 0;
+        if (n == 14) stamp = name.ptr + i - 13;
+    }
+    struct cell_time day;
+    if (!stamp || !t->context.sink.exported) return WEIR_OK;
+    if (!cell_time(slice_of(stamp, 8), DATES_UNKNOWN, &day)) return WEIR_OK;
+    day.second = ((stamp[8] - '0') * 10 + stamp[9] - '0') * 3600;
+    return t->context.sink.exported(t->context.sink.user, cell_moment(&day, t->context.zone));
+}
+
 /* ---- rows ---- */
 
 static enum weir_status trend_row(struct table *t)
@@ -255,7 +272,7 @@ static enum weir_status other_row(struct table *t)
 #define SAMSUNG(line, list, take)                                                                  \
     .name = "Samsung Health", .sure = 100, .preamble = line, .columns = list,                      \
     .n_columns = sizeof list / sizeof *list, .source = "Samsung Health",                           \
-    .source_class = SOURCE_WATCH, .row = take
+    .source_class = SOURCE_WATCH, .begin = begin, .row = take
 #define FROM FIELD_BIT(FIELD_START)
 
 static const struct table_format formats[] = {

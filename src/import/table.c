@@ -101,9 +101,9 @@ static enum weir_status begin(struct table *t, const struct table_format *f)
     if (f->is_left && t->context.sink.ignore)
         t->context.sink.ignore(t->context.sink.user, weir_slice_of(t->preamble));
     else if (!f->is_open) ignore_unknown(t);
-    if (f->state_bytes == 0) return WEIR_OK;
-    t->state = mem_zalloc(f->state_bytes);
-    return t->state ? WEIR_OK : WEIR_NOMEM;
+    if (f->state_bytes > 0) t->state = mem_zalloc(f->state_bytes);
+    if (f->state_bytes > 0 && !t->state) return WEIR_NOMEM;
+    return f->begin && !t->is_glance ? f->begin(t) : WEIR_OK;
 }
 
 static enum weir_status find_header(struct table *t, const struct csv_row *row)
@@ -230,6 +230,7 @@ unsigned table_recognise(const struct table_format *formats, size_t n, struct we
     struct glance g = {.table = {.formats = formats, .n_formats = n}};
     struct table *t = &g.table;
     t->context.file_name = file_name;
+    t->is_glance = true;
     arena_init(&t->names, NAMES_BYTES);
     enum weir_status st = csv_init(&t->csv, on_glance, &g);
     if (st == WEIR_OK) st = csv_feed(&t->csv, head);

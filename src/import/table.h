@@ -86,6 +86,7 @@ struct table_format {
     bool is_open;       /* columns that are not known are the person's own metrics */
     bool looks_ahead;   /* first rows are kept to learn the order of dates and the decimal mark */
     size_t state_bytes; /* of table.state, zeroed */
+    enum weir_status (*begin)(struct table *t); /* behind the header; may be NULL */
     void (*look)(struct table *t); /* at each row that waits, before any is handed over; or NULL */
     enum weir_status (*row)(struct table *t);
     enum weir_status (*end)(struct table *t); /* may be NULL */
@@ -134,6 +135,7 @@ struct table {
 
     enum date_order dates;
     enum number_style numbers;
+    bool is_glance;  /* only to see what it is: there is no sink */
     bool is_timed;   /* the date column has times of day */
     bool has_shorts; /* durations of two parts are minutes and seconds */
 

@@ -246,7 +246,14 @@ static enum weir_status bind_column(struct table *t, const struct table_format *
         if (!take_field(t, &f->columns[c], i)) continue;
         return bind_known(t, &f->columns[c], b, unit);
     }
-    return f->is_open && label.len > 0 ? bind_open(t, b, base, unit) : WEIR_OK;
+    if (f->is_open && label.len > 0) return bind_open(t, b, base, unit);
+    /* The index that some programs write first has no name; whether it is one, its cells tell. */
+    if (f->is_open && i == 0 && t->at[FIELD_DATE] == SIZE_MAX) {
+        t->at[FIELD_DATE] = i;
+        b->field = FIELD_DATE;
+        b->spec = f->columns + f->n_columns;
+    }
+    return WEIR_OK;
 }
 
 enum weir_status table_bind(struct table *t, const struct table_format *f,

@@ -58,24 +58,36 @@ static void learn_numbers(struct table *t, const struct table_row *row, struct l
     }
 }
 
-/* A column of the person's own in which nothing is a number is a note, not a metric. */
+static bool has_digit(struct weir_slice s)
+{
+    for (size_t i = 0; i < s.len; i++)
+        if (s.ptr[i] >= '0' && s.ptr[i] <= '9') return true;
+    return false;
+}
+
+/* For a metric that is known only a word is text, and "12abc" a number that is wrong. */
+static bool is_word(const struct table *t, const struct table_bound *b, struct weir_slice s)
+{
+    double value;
+    bool yes;
+    if (b->metric) return !has_digit(s);
+    return !cell_number(s, t->numbers, &value) && !cell_yes_no(s, &yes);
+}
+
+/* A column in which nothing is a number is a note, not a metric, whatever it is called. */
 static void learn_texts(struct table *t)
 {
-    for (size_t i = 0; i < t->n_columns; i++) {
+    for (size_t i = 0; i < t->n_columns && t->format->is_open; i++) {
         struct table_bound *b = &t->columns[i];
-        bool has_number = false;
-        bool has_text = false;
-        for (size_t r = 0; r < t->n_waiting && b->is_own; r++) {
-            double value;
-            bool yes;
-            struct weir_slice s =
-                i < t->waiting[r].n ? cell_trim(t->waiting[r].cells[i]) : (struct weir_slice){0};
-            if (cell_is_missing(s)) continue;
-            bool is_value = cell_number(s, t->numbers, &value) || cell_yes_no(s, &yes);
-            has_number |= is_value;
-            has_text |= !is_value;
+        size_t n_words = 0;
+        size_t n_others = 0;
+        if (b->field != FIELD_NONE || (!b->is_own && !b->metric)) continue;
+        for (size_t r = 0; r < t->n_waiting; r++) {
+            if (i >= t->waiting[r].n || cell_is_missing(t->waiting[r].cells[i])) continue;
+            if (is_word(t, b, cell_trim(t->waiting[r].cells[i]))) n_words++;
+            else n_others++;
         }
-        b->is_text = has_text && !has_number;
+        b->is_text = n_words > 0 && n_others == 0;
         if (b->is_text) t->context.sink.ignore(t->context.sink.user, b->label);
     }
 }

@@ -46,3 +46,14 @@ TEST(workouts_that_are_wrong_are_refused)
                "refused 5: duration_min: \"abc\" is not a number\n"
                "workout run (Run) 2025-03-02 2025-03-02T00:00:00-05:00 [activities]\n");
 }
+
+TEST(strava_counts_seconds_in_utc)
+{
+    ACTIVITIES(
+        "Activity ID,Activity Date,Activity Name,Activity Type,Elapsed Time,Distance,Max Heart "
+        "Rate,Moving Time,Distance,Elevation Gain\n"
+        "1,\"Mar 3, 2025, 11:00:00 PM\",Evening,Run,2600,7.10,171,2520,7100.0,38.0\n",
+        "ignored Distance\n"
+        "workout run (Run) 2025-03-03 2025-03-03T18:00:00-05:00 min 42 km 7.1 max 171 up 38 "
+        "[Strava app]\n");
+}

@@ -70,3 +70,13 @@ TEST(results_that_are_wrong_are_refused)
          "lab ldl (LDL) 2025-03-05 208.818 mg/dL printed '5.4 mmol/L' range '' flag '' "
          "[labs lab]\n");
 }
+
+TEST(a_name_of_anything_is_a_test_beside_a_range)
+{
+    const char *table = "date,name,value,unit,reference range\n2025-03-05,LDL,124,mg/dL,<100\n";
+    T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(table))), "labs");
+    LABS(table, "lab ldl (LDL) 2025-03-05 124 mg/dL printed '124 mg/dL' range '<100' flag '' "
+                "[labs lab]\n");
+    const char *values = "date,name,value,unit\n2025-03-05,weight,70,kg\n";
+    T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(values))), "plain");
+}

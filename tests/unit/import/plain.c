@@ -144,6 +144,32 @@ TEST(one_row_a_value_is_read_by_its_metric_and_unit)
           "day steps 2025-03-02 6904 [plain]\n");
 }
 
+TEST(columns_of_words_are_notes_whatever_they_are_called)
+{
+    PLAIN("date,exercise,steps\n2025-03-01,Run,1\n2025-03-02,none,2\n2025-03-03,Yoga,3\n",
+          "ignored exercise\n"
+          "day steps 2025-03-01 1 [plain]\nday steps 2025-03-02 2 [plain]\n"
+          "day steps 2025-03-03 3 [plain]\n");
+}
+
+TEST(a_pressure_of_two_numbers_is_two_values)
+{
+    PLAIN("date,Blood pressure,Water (oz)\n2025-03-01,120/80,64\n2025-03-02,12/8,\n"
+          "2025-03-03,120/eighty,\n",
+          "day systolic 2025-03-01 120 [plain]\nday diastolic 2025-03-01 80 [plain]\n"
+          "day water 2025-03-01 1892.705892 [plain]\n"
+          "refused 3: a blood pressure of 12/8 is not plausible\n"
+          "refused 4: Blood pressure: \"120/eighty\" is not a number\n");
+}
+
+TEST(an_index_of_dates_without_a_name_is_the_date)
+{
+    const char *table = ",steps,weight\n2025-03-01,100,70\n";
+    PLAIN(table, "day steps 2025-03-01 100 [plain]\nday weight 2025-03-01 70 [plain]\n");
+    T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(table))), "plain");
+    T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(",a,b\n1,2,3\n"))), "none");
+}
+
 TEST(a_table_without_a_date_is_not_known)
 {
     static const char *const unknown[] = {"name,colour\nAda,red\n",

@@ -104,7 +104,7 @@ TEST(fitbit_weights_are_in_the_unit_that_their_index_proves)
         "sample weight 2025-03-03T07:10:00-05:00 76.20351816 [Fitbit watch]\n"
         "sample bmi 2025-03-03T07:10:00-05:00 24.1 [Fitbit watch]\n"
         "refused 4: weight 171: no bmi tells kilograms from pounds; say --units metric or "
-        "--units us\n");
+        "--units imperial\n");
     struct reader_context says = {.units = UNITS_IMPERIAL};
     struct text got = record_with(
         &reader_fitbit, &says,
