@@ -1,0 +1,585 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A frame to a plan. Which operation is meant follows from what was found, tried in the order of
+ * the table at the end; each builder uses what it needs and marks it, and whatever is left over in
+ * the end (a second metric, a threshold, a window) makes the question refused rather than half
+ * answered.
+ */
+#include "ask/build_impl.h"
+
+/* ---- what is spoken of ---- */
+
+static bool is_verb(const struct parse *p, const struct mention *m)
+{
+    return is_at(p, m->at, S_DO) && !m->is_counted;
+}
+
+static void add_metric(struct builder *b, struct mention *m)
+{
+    if (b->n_metrics < MAX_MENTIONS) b->metrics[b->n_metrics++] = m;
+}
+
+/* "exercise" and "activity" are minutes of a day, or sessions when they are counted. */
+static bool is_session_word(struct builder *b, const struct mention *m)
+{
+    const struct frame *f = &b->p->f;
+    if (!is_at(b->p, m->at, S_WORKOUT) || m->has_quantity) return false;
+    return f->counted == COUNT_TIMES || f->counted == COUNT_SESSIONS || f->asks_often ||
+           f->newest > 0 || m->is_counted || m->scope > 0;
+}
+
+static void sort_mention(struct builder *b, struct mention *m)
+{
+    if (m->kind == M_METRIC && is_session_word(b, m)) m->kind = M_WORKOUT;
+    if (m->scope != 0) return;
+    switch (m->kind) {
+    case M_METRIC: add_metric(b, m); break;
+    case M_ANALYTE:
+        m->is_used = b->lab && m->analyte == b->lab->analyte;
+        if (!m->is_used) b->n_labs++;
+        if (!b->lab) b->lab = m;
+        break;
+    case M_FIELD:
+        if (!b->field) b->field = m;
+        m->is_used = true;
+        break;
+    default:
+        b->n_sports++;
+        if (m->has_field && !b->field) b->field = m;
+        if (!b->sport || (b->sport->kind == M_WORKOUT && m->kind == M_ACTIVITY)) b->sport = m;
+        break;
+    }
+}
+
+/* The same thing named twice is one: "weekend vs weekday steps … my steps". */
+static void drop_repeated(struct builder *b)
+{
+    if (b->p->f.is_correlation && b->n_metrics == 2) return;
+    for (size_t i = 1; i < b->n_metrics;) {
+        bool is_same = false;
+        for (size_t k = 0; k < i; k++)
+            is_same = is_same || b->metrics[k]->metric == b->metrics[i]->metric;
+        if (!is_same || b->metrics[i]->has_quantity) {
+            i++;
+            continue;
+        }
+        b->metrics[i]->is_used = true;
+        b->n_metrics--;
+        memmove(&b->metrics[i], &b->metrics[i + 1], (b->n_metrics - i) * sizeof b->metrics[0]);
+    }
+}
+
+/* A metric that can be a property of a session: calories, distance, heart rate, minutes. */
+static struct mention *soft_metric(struct builder *b)
+{
+    for (size_t i = 0; i < b->n_metrics; i++)
+        if (b->metrics[i]->has_field) return b->metrics[i];
+    return NULL;
+}
+
+static bool is_led_by(const struct parse *p, size_t i, enum symbol symbol)
+{
+    size_t at = i;
+    while (at > 0 && (is_at(p, at - 1, S_A) || is_at(p, at - 1, S_THE) ||
+                      is_at(p, at - 1, S_SELF) || is_at(p, at - 1, S_DO)))
+        at--;
+    return at > 0 && is_at(p, at - 1, symbol);
+}
+
+/* A sport beside a metric that no session has: the days of that sport are meant. */
+static void sport_as_condition(struct builder *b)
+{
+    struct parse *p = b->p;
+    struct frame *f = &p->f;
+    struct mention *m = b->sport;
+    bool is_contrast = f->is_on_off || f->is_difference || f->is_compare || f->has_than ||
+                       f->is_correlation || f->is_change || f->n_scopes > 1;
+    bool is_led = is_led_by(p, m->at, S_WITH) || is_led_by(p, m->at, S_ON) ||
+                  is_led_by(p, m->at, S_IN) || f->counted == COUNT_DAYS || f->is_streak;
+    if ((!is_contrast && !is_led) || f->n_scopes == MAX_SCOPES) return;
+    f->scopes[f->n_scopes] = (struct scope){.at = m->at};
+    /* Before the scope of "other days", which is its opposite. */
+    size_t at = f->n_scopes;
+    for (size_t k = 1; k < f->n_scopes; k++)
+        if ((f->scopes[k].is_other || f->scopes[k].is_not) && at == f->n_scopes) at = k;
+    if (at < f->n_scopes) {
+        for (size_t k = f->n_scopes; k > at; k--) f->scopes[k] = f->scopes[k - 1];
+        f->scopes[at] = (struct scope){.at = m->at};
+        for (size_t k = 0; k < f->n_mentions; k++)
+            if (f->mentions[k].scope >= at) f->mentions[k].scope++;
+    }
+    f->n_scopes++;
+    m->scope = (uint8_t)at;
+    if (f->is_correlation && b->n_metrics == 1) {
+        f->is_correlation = false;
+        f->is_on_off = true;
+    }
+    b->sport = NULL;
+    b->n_sports = 0;
+}
+
+static bool names_one_of(const struct metric *m, const char *const *names)
+{
+    for (; *names; names++)
+        if (strcmp(m->name, *names) == 0) return true;
+    return false;
+}
+
+/* "How many steps did I walk": walking is the verb here. */
+static void drop_verb(struct builder *b)
+{
+    static const char *const walked[] = {"steps", "distance", "active_minutes", "floors", NULL};
+    if (!b->sport || b->n_metrics == 0 || !is_verb(b->p, b->sport)) return;
+    struct mention *m = b->metrics[0];
+    /* "how high did my stress climb" */
+    bool is_climb =
+        b->sport->activity && strcmp(b->sport->activity->name, "climb") == 0 && !m->has_field;
+    if (is_climb) {
+        b->sport->is_used = true;
+        b->sport = NULL;
+        b->n_sports = 0;
+        return;
+    }
+    bool is_walked = names_one_of(m->metric, walked) && has_metric_data(b->p->data, m->metric);
+    if (!is_walked || m->is_unit != (strcmp(m->metric->name, "steps") == 0)) return;
+    b->sport->is_used = true;
+    b->sport = NULL;
+    b->n_sports = 0;
+}
+
+static void sort_mentions(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    for (size_t i = 0; i < f->n_mentions; i++) sort_mention(b, &f->mentions[i]);
+    drop_repeated(b);
+    drop_verb(b);
+    if (!b->sport) return;
+    if (b->n_metrics == 0) return;
+    struct mention *soft = soft_metric(b);
+    if (soft && b->n_metrics == 1 && !(f->counted == COUNT_DAYS && soft->has_quantity)) {
+        b->field = soft;
+        b->n_metrics = 0;
+        soft->is_used = true;
+        return;
+    }
+    sport_as_condition(b);
+}
+
+/* ---- windows and conditions ---- */
+
+bool one_window(struct builder *b)
+{
+    struct parse *p = b->p;
+    struct frame *f = &p->f;
+    if (f->n_windows > 1) {
+        ask_refuse(
+            p, "There are two windows of time here, and it is not clear what is to be done with "
+               "both.");
+        return false;
+    }
+    if (f->n_windows == 1) b->plan->window = f->windows[0].days;
+    return true;
+}
+
+static bool add_condition(struct builder *b, struct plan_where *where, struct plan_condition c)
+{
+    if (where->n == PLAN_CONDITIONS) {
+        ask_refuse(b->p, "There are more conditions than can be read at once.");
+        return false;
+    }
+    where->conditions[where->n++] = c;
+    return true;
+}
+
+/* The field of a session that a unit speaks of: "runs over 5 km". */
+bool field_of_unit(const char *unit, enum plan_field *field)
+{
+    static const struct {
+        const char *to;
+        enum plan_field field;
+    } rows[] = {{"min", FIELD_MINUTES}, {"km", FIELD_KM},       {"kcal", FIELD_KCAL},
+                {"bpm", FIELD_AVG_HR},  {"min/km", FIELD_PACE}, {"km/h", FIELD_SPEED}};
+    double ignored;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        if (!unit_convert(unit, rows[i].to, 1, &ignored)) continue;
+        *field = rows[i].field;
+        return true;
+    }
+    return false;
+}
+
+const char *field_unit(enum plan_field field)
+{
+    static const char *const units[] = {
+        [FIELD_SESSIONS] = "",   [FIELD_MINUTES] = "min",  [FIELD_KM] = "km",
+        [FIELD_KCAL] = "kcal",   [FIELD_AVG_HR] = "bpm",   [FIELD_MAX_HR] = "bpm",
+        [FIELD_STEPS] = "steps", [FIELD_ASCENT] = "meter", [FIELD_PACE] = "min/km",
+        [FIELD_SPEED] = "km/h"};
+    return units[field];
+}
+
+static bool has_hours(const struct metric *m)
+{
+    static const char *const in_hours[] = {"sleep_minutes", "time_in_bed", NULL};
+    return names_one_of(m, in_hours);
+}
+
+bool having_of(struct builder *b, const struct mention *m, struct plan_having *out)
+{
+    struct parse *p = b->p;
+    bool took_hours;
+    struct quantity q = m->quantity;
+    if (q.is_bare) q.cmp = CMP_GE;
+    if (!quantity_convert(&q, m->metric->unit, has_hours(m->metric), out, &took_hours)) {
+        ask_refuse(p, "A threshold for %s is in %s, and this one is not.", m->metric->title,
+                   m->metric->unit);
+        return false;
+    }
+    if (took_hours) ask_note(p, "the threshold for %s read in hours", m->metric->title);
+    if (m->quantity.is_bare) ask_note(p, "the threshold read as \"at least\"");
+    return true;
+}
+
+static bool workout_condition(struct builder *b, const struct mention *m, struct plan_condition *c)
+{
+    c->kind = WHERE_WORKOUT;
+    c->activity = m->kind == M_ACTIVITY ? m->activity : NULL;
+    bool is_any =
+        m->has_quantity && !m->quantity.unit && m->quantity.value == 1 && m->quantity.cmp == CMP_GE;
+    if (!m->has_quantity || is_any) return true;
+    bool ignored;
+    struct quantity q = m->quantity;
+    if (q.is_bare) q.cmp = CMP_GE;
+    if (!q.unit || !field_of_unit(q.unit, &c->field) ||
+        !quantity_convert(&q, field_unit(c->field), false, &c->having, &ignored)) {
+        ask_refuse(b->p, "It is not clear what the threshold of the workout is about.");
+        return false;
+    }
+    return true;
+}
+
+static bool mention_condition(struct builder *b, struct mention *m, const struct scope *s,
+                              struct plan_where *where)
+{
+    struct plan_condition c = {.is_not = s->is_not, .shift = s->shift};
+    m->is_used = true;
+    if (m->kind == M_FIELD) return true;
+    if (m->kind == M_ACTIVITY || m->kind == M_WORKOUT)
+        return workout_condition(b, m, &c) && add_condition(b, where, c);
+    if (m->kind == M_ANALYTE) {
+        ask_refuse(b->p, "Laboratory results cannot be a condition.");
+        return false;
+    }
+    c.kind = WHERE_METRIC;
+    c.metric = m->metric;
+    if (!m->has_quantity) {
+        bool is_done = m->metric->daily == DAILY_SUM && strcmp(m->metric->group, "sleep") != 0;
+        bool is_nap = strcmp(m->metric->name, "nap_minutes") == 0;
+        if (!is_done && !is_nap) {
+            ask_refuse(b->p, "The condition on %s lacks a threshold, such as \"over 8 hours\".",
+                       m->metric->title);
+            return false;
+        }
+        c.having = (struct plan_having){.cmp = CMP_GT};
+        ask_note(b->p, "days with any %s", m->metric->title);
+        return add_condition(b, where, c);
+    }
+    return having_of(b, m, &c.having) && add_condition(b, where, c);
+}
+
+/* All conditions of one scope. */
+bool scope_where(struct builder *b, size_t scope, struct plan_where *where)
+{
+    struct frame *f = &b->p->f;
+    size_t before = where->n;
+    struct scope s = f->scopes[scope];
+    if (f->has_lag && !f->is_correlation && !s.has_shift) {
+        s.shift = -f->lag;
+        f->scopes[scope].has_shift = true;
+        b->used_lag = true;
+    } else if (f->has_lag && s.has_shift) {
+        b->used_lag = true;
+    }
+    for (size_t i = 0; i < f->n_mentions; i++)
+        if (f->mentions[i].scope == scope && !mention_condition(b, &f->mentions[i], &s, where))
+            return false;
+    bool is_empty = where->n == before;
+    if (is_empty && !s.is_other) {
+        ask_refuse(b->p, "There is a condition here that could not be read.");
+        return false;
+    }
+    return true;
+}
+
+bool add_weekdays(struct builder *b, uint32_t set, struct plan_where *where)
+{
+    if (set == 0) return true;
+    return add_condition(b, where, (struct plan_condition){.kind = WHERE_WEEKDAY, .set = set});
+}
+
+static uint32_t said_weekdays(const struct frame *f)
+{
+    if (f->weekdays != 0) return f->weekdays;
+    return f->has_weekend ? WEEKEND_SET : f->has_weekday ? WEEKDAY_SET : 0;
+}
+
+/* All scopes as conditions of the one question, and weekdays. */
+bool all_where(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    for (size_t s = 1; s < f->n_scopes; s++) {
+        if (f->scopes[s].is_other && f->n_scopes == 2) {
+            /* "on rest days": days without any workout. */
+            struct plan_condition c = {.kind = WHERE_WORKOUT, .is_not = true};
+            if (!add_condition(b, &b->plan->where, c)) return false;
+            ask_note(b->p, "rest days read as days without a workout");
+            continue;
+        }
+        if (!scope_where(b, s, &b->plan->where)) return false;
+    }
+    if (f->has_weekend && f->has_weekday) {
+        ask_refuse(b->p, "Weekends and weekdays are both named, but not to be compared.");
+        return false;
+    }
+    return add_weekdays(b, said_weekdays(f), &b->plan->where);
+}
+
+/* ---- units ---- */
+
+/* The unit that was asked for, where the answer has the subject's own. */
+bool set_unit(struct builder *b, const char *own)
+{
+    struct frame *f = &b->p->f;
+    double ignored;
+    if (!f->unit || strcmp(f->unit, own) == 0) return true;
+    if (strcmp(own, "clock") == 0) return true;
+    /* "how many points higher": whatever the unit is. */
+    if (strcmp(f->unit, "points") == 0 && !f->unit_is_said) return true;
+    if (b->plan->subject == PLAN_OF_LAB) {
+        b->plan->unit = f->unit;
+        return true;
+    }
+    if (!unit_convert(own, f->unit, 1, &ignored)) {
+        ask_refuse(b->p, "The answer would be in %s, which cannot be given in %s.", own, f->unit);
+        return false;
+    }
+    b->plan->unit = f->unit;
+    return true;
+}
+
+/* ---- statistics ---- */
+
+static bool has_stat(const struct frame *f, enum plan_stat stat)
+{
+    for (size_t i = 0; i < f->n_stats; i++)
+        if (f->stats[i] == stat) return true;
+    return false;
+}
+
+bool wants_mean(const struct frame *f)
+{
+    return has_stat(f, STAT_MEAN) || f->has_weak_mean || f->has_per_day;
+}
+
+/* The largest or the smallest: "best" by the metric. */
+bool most_pick(struct builder *b, const struct metric *m, enum plan_pick *pick)
+{
+    struct frame *f = &b->p->f;
+    enum metric_better better = m ? m->better : BETTER_MORE;
+    switch (f->most) {
+    case MOST_MIN:
+    case MOST_SHORTEST:
+    case MOST_EARLIEST: *pick = PICK_MIN; return true;
+    case MOST_FASTEST:
+    case MOST_SLOWEST: {
+        bool is_pace = b->plan->field == FIELD_PACE;
+        *pick = (f->most == MOST_FASTEST) == is_pace ? PICK_MIN : PICK_MAX;
+        return true;
+    }
+    case MOST_BEST:
+    case MOST_WORST:
+        if (better == BETTER_UNKNOWN) {
+            ask_refuse(b->p,
+                       "Whether more or less of %s is better is not for the data to say: ask for "
+                       "the highest or the lowest.",
+                       m->title);
+            return false;
+        }
+        *pick = (f->most == MOST_BEST) == (better == BETTER_MORE) ? PICK_MAX : PICK_MIN;
+        ask_note(b->p, "\"%s\" read as the %s", f->most == MOST_BEST ? "best" : "worst",
+                 *pick == PICK_MAX ? "highest" : "lowest");
+        return true;
+    default: *pick = PICK_MAX; return true;
+    }
+}
+
+/* One statistic out of those that were named; false when they do not go together. */
+bool one_stat(struct builder *b, enum plan_stat fallback, enum plan_stat *out)
+{
+    struct frame *f = &b->p->f;
+    *out = fallback;
+    if (f->has_quantile) {
+        *out = STAT_QUANTILE;
+        b->plan->quantile = f->quantile;
+        return true;
+    }
+    if (f->n_stats == 0) {
+        if (f->is_spread) *out = STAT_SD;
+        else if (wants_mean(f)) *out = STAT_MEAN;
+        if (f->is_spread) ask_note(b->p, "variability read as the standard deviation");
+        return true;
+    }
+    *out = f->stats[0];
+    if (f->n_stats == 1) return true;
+    /* "total … on average", "mean … standard deviation of": the narrower one is meant. */
+    bool has_mean = has_stat(f, STAT_MEAN), has_sum = has_stat(f, STAT_SUM);
+    if (f->n_stats == 2 && has_mean && has_sum) {
+        *out = STAT_MEAN;
+        return true;
+    }
+    if (f->n_stats == 2 && has_stat(f, STAT_SD) && (has_mean || has_sum)) {
+        *out = STAT_SD;
+        return true;
+    }
+    if (f->n_stats == 2 && has_sum) {
+        *out = f->stats[0] == STAT_SUM ? f->stats[1] : f->stats[0];
+        return true;
+    }
+    ask_refuse(b->p, "More than one statistic is asked for at once.");
+    return false;
+}
+
+/* ---- what is left over ---- */
+
+static bool is_all_used(struct builder *b)
+{
+    struct parse *p = b->p;
+    struct frame *f = &p->f;
+    for (size_t i = 0; i < f->n_mentions; i++) {
+        struct mention *m = &f->mentions[i];
+        struct weir_slice t = p->t->list[m->at].text;
+        if (m->is_used) continue;
+        ask_refuse(p, "\"%.*s\" does not fit into this question as it was understood.", (int)t.len,
+                   t.ptr);
+        return false;
+    }
+    for (size_t i = 0; i < f->n_loose; i++) {
+        if (f->loose[i].at == SIZE_MAX) continue;
+        ask_refuse(p, "It is not clear what the threshold is about.");
+        return false;
+    }
+    if (f->has_lag && !b->used_lag) {
+        ask_refuse(p, "It is not clear what is to be looked at some days later.");
+        return false;
+    }
+    return true;
+}
+
+/* A field that is only a length ("duration") may stand beside a metric that is a time. */
+static bool is_field_fit(struct builder *b)
+{
+    struct mention *m = b->field;
+    if (!m || b->plan->subject == PLAN_OF_WORKOUTS || m->kind != M_FIELD) return true;
+    bool is_harmless = m->field == FIELD_MINUTES || is_at(b->p, m->at, S_FILLER) ||
+                       is_at(b->p, m->at, S_UNIT) || is_at(b->p, m->at, S_HOW_FAR);
+    if (is_harmless) return true;
+    struct weir_slice t = b->p->t->list[m->at].text;
+    ask_refuse(b->p, "\"%.*s\" is known of workouts only.", (int)t.len, t.ptr);
+    return false;
+}
+
+typedef bool (*applies_fn)(const struct builder *b);
+typedef bool (*build_fn)(struct builder *b);
+
+static bool is_any(const struct builder *b)
+{
+    (void)b;
+    return true;
+}
+
+static bool build_nothing(struct builder *b)
+{
+    ask_refuse(b->p, "%s",
+               b->p->f.n_mentions > 0 ? "It is not clear what is asked about it."
+                                      : "No metric, workout or laboratory test was recognised.");
+    return false;
+}
+
+/* The first that applies. */
+static const struct {
+    applies_fn applies;
+    build_fn build;
+} rows[] = {
+    {applies_correlate, build_correlate},
+    {applies_streak, build_streak},
+    {applies_compare, build_compare},
+    {applies_shape, build_shape},
+    {applies_trend, build_trend},
+    {applies_rolling, build_rolling},
+    {applies_group, build_group},
+    {applies_lab, build_lab},
+    {applies_workouts, build_workouts},
+    {applies_count, build_count},
+    {applies_find, build_find},
+    {applies_extreme, build_extreme},
+    {applies_change, build_change},
+    {applies_aggregate, build_aggregate},
+    {is_any, build_nothing},
+};
+
+/* "my longest night", "the length of my nights": sleep. */
+static void imply_night(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_length = f->asks_long || (b->field && b->field->field == FIELD_MINUTES) ||
+                     (f->has_most && f->most >= MOST_BEST && f->most <= MOST_SHORTEST);
+    bool has_night = false;
+    for (size_t i = 0; i < b->p->t->n; i++) {
+        const struct sense *s = sense_at(b->p, i, S_PERIOD);
+        has_night = has_night || (s && s->arg == PERIOD_NIGHT);
+    }
+    if (!is_length || !has_night || f->n_mentions == MAX_MENTIONS) return;
+    struct mention *m = &f->mentions[f->n_mentions++];
+    *m = (struct mention){.kind = M_METRIC, .metric = metric_find(weir_slice_of("sleep_minutes"))};
+    add_metric(b, m);
+    ask_note(b->p, "nights read as sleep");
+}
+
+/* "how many nights over 8 hours": nights and hours are sleep. */
+static void imply_sleep(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool has_thing = b->n_metrics > 0 || b->sport || b->lab;
+    if (!has_thing && (f->n_loose == 0 || f->loose[0].at == SIZE_MAX)) imply_night(b);
+    if (has_thing || f->n_loose == 0 || f->loose[0].at == SIZE_MAX || !f->loose[0].unit) return;
+    double ignored;
+    bool is_time = unit_convert(f->loose[0].unit, "min", 1, &ignored);
+    if (!is_time || !f->counts_nights || f->n_mentions == MAX_MENTIONS) return;
+    struct mention *m = &f->mentions[f->n_mentions++];
+    *m = (struct mention){.kind = M_METRIC,
+                          .at = f->loose[0].at,
+                          .has_quantity = true,
+                          .metric = metric_find(weir_slice_of("sleep_minutes")),
+                          .quantity = f->loose[0]};
+    f->loose[0].at = SIZE_MAX;
+    add_metric(b, m);
+    ask_note(b->p, "nights and hours read as sleep");
+}
+
+bool build_plan(struct parse *p)
+{
+    struct builder b = {.p = p, .plan = &p->out->plan};
+    plan_init(b.plan);
+    sort_mentions(&b);
+    imply_sleep(&b);
+    size_t k = 0;
+    while (!rows[k].applies(&b)) k++;
+    if (!rows[k].build(&b) || p->is_failed) return false;
+    if (!is_all_used(&b) || !is_field_fit(&b)) return false;
+    struct plan_error error;
+    if (plan_check(b.plan, &error) != WEIR_OK) {
+        ask_refuse(p, "The plan makes no sense: %s", error.text);
+        return false;
+    }
+    return true;
+}

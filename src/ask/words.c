@@ -1,0 +1,363 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes to words. First the bytes are made plain (lower case, typographic quotes and dashes as
+ * ASCII, what is no letter of ours kept as it is), then they are cut. Any bytes are allowed.
+ */
+#include "ask/words.h"
+
+#include <math.h>
+
+#include "base/slice.h"
+
+enum {
+    CENTURY_FROM = 1900,
+    MONTHS = 12,
+    NOON = 720,
+    MAX_DIGITS = 15, /* of a number: more are no quantity of anybody's health */
+};
+
+struct cutter {
+    struct words *words;
+    const char *at, *end;
+    bool is_full;
+};
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_letter(char c)
+{
+    return (c >= 'a' && c <= 'z') || (unsigned char)c >= 0x80;
+}
+
+/* ---- plain text ---- */
+
+struct plain_row {
+    const char *from, *to;
+};
+
+/* Longest first where one begins another. */
+static const struct plain_row plain_rows[] = {
+    {"\xE2\x80\x98", "'"},   {"\xE2\x80\x99", "'"},   {"\xE2\x80\x9C", " "}, {"\xE2\x80\x9D", " "},
+    {"\xE2\x80\x93", " - "}, {"\xE2\x80\x94", " , "}, {"\xE2\x80\xA6", " "}, {"\xE2\x82\x82", "2"},
+    {"\xE2\x89\xA5", ">="},  {"\xE2\x89\xA4", "<="},  {"\xE2\x88\x92", "-"}, {"\xC2\xA0", " "},
+    {"\xC2\xBD", ".5"},      {"\xC2\xBC", ".25"},     {"\xC2\xBE", ".75"},   {"\xC2\xB2", "2"},
+    {"\xC2\xB0", " "},       {"\xCE\x94", "change "}, {"\xE2\x80\xAF", " "}, {"\xC3\x97", " x "},
+    {"\xCF\x83", " sd "},
+};
+
+static const struct plain_row *plain_row_at(const char *at, size_t left)
+{
+    for (size_t i = 0; i < sizeof plain_rows / sizeof *plain_rows; i++) {
+        size_t len = strlen(plain_rows[i].from);
+        if (left >= len && memcmp(at, plain_rows[i].from, len) == 0) return &plain_rows[i];
+    }
+    return NULL;
+}
+
+/* No replacement is longer than twice what it replaces, plus three for "change ". */
+static char *make_plain(struct weir_slice question, struct arena *arena, size_t *len)
+{
+    char *out = arena_alloc(arena, question.len * 4 + 1);
+    size_t n = 0;
+    if (!out) return NULL;
+    for (size_t i = 0; i < question.len;) {
+        const struct plain_row *row = plain_row_at(question.ptr + i, question.len - i);
+        if (row) {
+            memcpy(out + n, row->to, strlen(row->to));
+            n += strlen(row->to);
+            i += strlen(row->from);
+            continue;
+        }
+        char c = question.ptr[i++];
+        out[n++] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+    }
+    *len = n;
+    return out;
+}
+
+/* ---- cutting ---- */
+
+static struct word *add(struct cutter *c, enum word_kind kind, const char *from, size_t len)
+{
+    if (c->words->n == ASK_WORDS) {
+        c->is_full = true;
+        return NULL;
+    }
+    struct word *w = &c->words->list[c->words->n++];
+    *w = (struct word){.kind = kind, .text = {from, len}, .day = DAY_NONE};
+    return w;
+}
+
+static void add_text(struct cutter *c, const char *literal)
+{
+    add(c, WORD_TEXT, literal, strlen(literal));
+}
+
+static size_t count_digits(const char *at, const char *end)
+{
+    size_t n = 0;
+    while (at + n < end && is_digit(at[n])) n++;
+    return n;
+}
+
+static int digits_value(const char *at, size_t n)
+{
+    int value = 0;
+    for (size_t i = 0; i < n && i < 8; i++) value = value * 10 + (at[i] - '0');
+    return value;
+}
+
+/* Two digits, or one; of a date. */
+static bool take_part(const char **at, const char *end, size_t most, int *value)
+{
+    size_t n = count_digits(*at, end);
+    if (n == 0 || n > most) return false;
+    *value = digits_value(*at, n);
+    *at += n;
+    return true;
+}
+
+/* 03/04/2025: whoever has a day above 12 is understood; 5.4.2025 has the day first. */
+static void settle_order(struct word *w, char separator, int a, int b, int year)
+{
+    bool is_us = separator == '/' && b > MONTHS;
+    w->day = is_us ? day_from_civil(year, a, b) : day_from_civil(year, b, a);
+    w->is_ambiguous = separator != '.' && a <= MONTHS && b <= MONTHS && a != b;
+}
+
+static bool cut_date(struct cutter *c)
+{
+    const char *at = c->at;
+    int a, b, y;
+    if (!take_part(&at, c->end, 4, &a) || at == c->end) return false;
+    char separator = *at;
+    if (separator != '-' && separator != '/' && separator != '.') return false;
+    at++;
+    if (!take_part(&at, c->end, 2, &b) || at == c->end || *at != separator) return false;
+    at++;
+    if (!take_part(&at, c->end, 4, &y)) return false;
+    bool has_year_first = a >= CENTURY_FROM;
+    if (!has_year_first && y < CENTURY_FROM) {
+        if (y > 99 || separator == '-') return false;
+        y += 2000;
+    }
+    if (has_year_first && y > 31) return false;
+    struct word *w = add(c, WORD_DATE, c->at, (size_t)(at - c->at));
+    if (!w) return true;
+    if (has_year_first) w->day = day_from_civil(a, b, y);
+    else settle_order(w, separator, a, b, y);
+    c->at = at;
+    return true;
+}
+
+/* "am", "a.m.", "p.m.", "pm" at this place, blanks before it allowed: 'a', 'p' or 0. */
+static char half_of_day(const char **at, const char *end)
+{
+    const char *p = *at;
+    while (p < end && *p == ' ') p++;
+    if (p == end || (*p != 'a' && *p != 'p')) return 0;
+    char half = *p++;
+    if (p < end && *p == '.') p++;
+    if (p == end || *p != 'm') return 0;
+    p++;
+    bool has_dot = p < end && *p == '.';
+    if (p + (has_dot ? 1 : 0) < end && is_letter(p[has_dot ? 1 : 0])) return 0;
+    *at = has_dot && p[-2] == '.' ? p + 1 : p;
+    return half;
+}
+
+/* 23:30, 7:05am, 11pm, 11.30 pm. "7:30" may be a length, too: what follows tells. */
+static bool cut_clock(struct cutter *c)
+{
+    const char *at = c->at;
+    int hour, minute = 0;
+    if (!take_part(&at, c->end, 2, &hour) || hour > 24) return false;
+    bool has_minutes = false;
+    if (c->end - at >= 3 && (*at == ':' || *at == '.') && count_digits(at + 1, c->end) == 2) {
+        minute = digits_value(at + 1, 2);
+        has_minutes = *at == ':';
+        const char *after = at + 3;
+        if (has_minutes || half_of_day(&after, c->end)) at += 3;
+    }
+    char half = half_of_day(&at, c->end);
+    if ((!has_minutes && !half) || minute > 59) return false;
+    if (half && (hour == 0 || hour > 12)) return false;
+    if (half) hour = hour % 12 + (half == 'p' ? 12 : 0);
+    struct word *w = add(c, WORD_CLOCK, c->at, (size_t)(at - c->at));
+    if (w) w->number = hour * 60 + minute;
+    c->at = at;
+    return true;
+}
+
+/* Digits with thousands commas and decimals, exactly enough: at most 15 digits. */
+static double take_decimal(const char **at, const char *end)
+{
+    double value = 0, scale = 1;
+    size_t n = 0;
+    const char *p = *at;
+    for (; p < end && n <= MAX_DIGITS; p++) {
+        bool is_comma =
+            *p == ',' && n > 0 && count_digits(p + 1, end) >= 3 && (count_digits(p + 1, end) == 3);
+        if (is_comma) continue;
+        if (!is_digit(*p)) break;
+        value = value * 10 + (*p - '0');
+        n++;
+    }
+    if (p + 1 < end && *p == '.' && is_digit(p[1])) {
+        for (p++; p < end && is_digit(*p); p++, n++) {
+            if (n > MAX_DIGITS) continue;
+            value = value * 10 + (*p - '0');
+            scale *= 10;
+        }
+    }
+    while (p < end && is_digit(*p)) p++;
+    *at = p;
+    return value / scale;
+}
+
+static bool has_suffix(const char *at, const char *end, const char *suffix)
+{
+    size_t len = strlen(suffix);
+    if ((size_t)(end - at) < len || memcmp(at, suffix, len) != 0) return false;
+    return at + len == end || (!is_letter(at[len]) && !is_digit(at[len]));
+}
+
+/* What may be glued to a number and changes it. */
+static void take_number_suffix(struct word *w, const char **at, const char *end)
+{
+    static const char *const ordinals[] = {"st", "nd", "rd", "th"};
+    if (has_suffix(*at, end, "k")) {
+        w->number *= 1000;
+        *at += 1;
+        return;
+    }
+    for (size_t i = 0; i < 4; i++) {
+        if (!has_suffix(*at, end, ordinals[i])) continue;
+        w->is_ordinal = true;
+        *at += 2;
+        return;
+    }
+}
+
+static void cut_number(struct cutter *c)
+{
+    if (cut_date(c) || cut_clock(c)) return;
+    const char *from = c->at;
+    double value = take_decimal(&c->at, c->end);
+    struct word *w = add(c, WORD_NUMBER, from, (size_t)(c->at - from));
+    if (!w) return;
+    w->number = value;
+    take_number_suffix(w, &c->at, c->end);
+    w->text.len = (size_t)(c->at - from);
+    /* "6h30" */
+    bool is_hours = c->end - c->at >= 2 && *c->at == 'h' && is_digit(c->at[1]);
+    if (is_hours) add(c, WORD_TEXT, c->at++, 1);
+}
+
+/* ---- contractions ---- */
+
+static const struct plain_row whole_rows[] = {
+    {"can't", "can not"},     {"won't", "will not"},  {"shan't", "shall not"},
+    {"let's", "let us"},      {"cannot", "can not"},  {"whats", "what is"},
+    {"hows", "how is"},       {"whens", "when is"},   {"dont", "do not"},
+    {"didnt", "did not"},     {"doesnt", "does not"}, {"wasnt", "was not"},
+    {"havent", "have not"},   {"hasnt", "has not"},   {"isnt", "is not"},
+    {"ive", "i have"},        {"im", "i am"},         {"wheres", "where is"},
+    {"werent", "were not"},   {"arent", "are not"},   {"thats", "that is"},
+    {"wats", "what is"},      {"wat", "what"},        {"gimme", "give me"},
+    {"lemme", "let me"},      {"hadnt", "had not"},   {"ytd", "year to date"},
+    {"mtd", "month to date"}, {"gonna", "going to"},  {"ain't", "is not"},
+};
+static const struct plain_row end_rows[] = {
+    {"n't", "not"}, {"'ve", "have"}, {"'re", "are"}, {"'ll", "will"}, {"'d", "did"}, {"'m", "am"},
+};
+static const char *const is_words[] = {"what", "that", "it",    "how",   "when", "where",
+                                       "who",  "here", "there", "which", "she",  "he"};
+
+static void add_words(struct cutter *c, const char *text)
+{
+    for (;;) {
+        size_t len = strcspn(text, " ");
+        add(c, WORD_TEXT, text, len);
+        if (text[len] == '\0') return;
+        text += len + 1;
+    }
+}
+
+static bool ends_in(struct weir_slice s, const char *end)
+{
+    size_t len = strlen(end);
+    return s.len > len && memcmp(s.ptr + s.len - len, end, len) == 0;
+}
+
+static void add_owner(struct cutter *c, struct weir_slice head)
+{
+    for (size_t i = 0; i < sizeof is_words / sizeof *is_words; i++) {
+        if (!weir_slice_is(head, is_words[i])) continue;
+        add(c, WORD_TEXT, head.ptr, head.len);
+        add_text(c, "is");
+        return;
+    }
+    struct word *w = add(c, WORD_TEXT, head.ptr, head.len);
+    if (w) w->is_owner = true;
+}
+
+static void add_word(struct cutter *c, struct weir_slice s)
+{
+    while (s.len > 0 && s.ptr[s.len - 1] == '\'') s.len--;
+    while (s.len > 0 && s.ptr[0] == '\'') s = slice_from(s, 1);
+    if (s.len == 0) return;
+    for (size_t i = 0; i < sizeof whole_rows / sizeof *whole_rows; i++) {
+        if (!weir_slice_is(s, whole_rows[i].from)) continue;
+        add_words(c, whole_rows[i].to);
+        return;
+    }
+    for (size_t i = 0; i < sizeof end_rows / sizeof *end_rows; i++) {
+        if (!ends_in(s, end_rows[i].from)) continue;
+        add(c, WORD_TEXT, s.ptr, s.len - strlen(end_rows[i].from));
+        add_text(c, end_rows[i].to);
+        return;
+    }
+    if (ends_in(s, "'s")) add_owner(c, (struct weir_slice){s.ptr, s.len - 2});
+    else add(c, WORD_TEXT, s.ptr, s.len);
+}
+
+static void cut_text(struct cutter *c)
+{
+    const char *from = c->at;
+    while (c->at < c->end && (is_letter(*c->at) || is_digit(*c->at) || *c->at == '\'')) c->at++;
+    add_word(c, (struct weir_slice){from, (size_t)(c->at - from)});
+}
+
+/* A full stop inside a number is gone by now; what is left ends a sentence or an abbreviation. */
+static void cut_mark(struct cutter *c)
+{
+    static const char known[] = ",:;?!.()-/<>=+%&";
+    if (*c->at != '\0' && strchr(known, *c->at)) {
+        size_t len = c->end - c->at >= 2 && c->at[1] == '=' && strchr("<>", *c->at) ? 2 : 1;
+        add(c, WORD_MARK, c->at, len);
+        c->at += len;
+        return;
+    }
+    c->at++;
+}
+
+enum weir_status words_read(struct words *out, struct weir_slice question, struct arena *arena)
+{
+    size_t len = 0;
+    out->n = 0;
+    if (question.len > ASK_BYTES) return WEIR_TOO_LARGE;
+    char *text = make_plain(question, arena, &len);
+    if (!text) return arena->status;
+    struct cutter c = {.words = out, .at = text, .end = text + len};
+    while (c.at < c.end && !c.is_full) {
+        if (is_digit(*c.at) || (*c.at == '.' && c.at + 1 < c.end && is_digit(c.at[1])))
+            cut_number(&c);
+        else if (is_letter(*c.at) || *c.at == '\'') cut_text(&c);
+        else cut_mark(&c);
+    }
+    return c.is_full ? WEIR_TOO_LARGE : WEIR_OK;
+}
