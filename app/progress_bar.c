@@ -58,10 +58,11 @@ static void format_numbers(const struct bar *b, const struct bar_state *s, char 
     uint64_t ms = s->elapsed_ms - b->phase_ms;
     bar_bytes(done, s->done);
     bar_bytes(total, s->total);
-    if (ms >= GUESS_AFTER_MS && s->done > 0) {
-        bar_bytes(rate, s->done * 1000 / ms);
+    uint64_t did = s->done > b->phase_done ? s->done - b->phase_done : 0;
+    if (ms >= GUESS_AFTER_MS && did > 0) {
+        bar_bytes(rate, did * 1000 / ms);
         uint64_t rest = s->total > s->done ? s->total - s->done : 0;
-        bar_time(left, (uint64_t)((double)rest / (double)s->done * (double)ms / 1000));
+        bar_time(left, (uint64_t)((double)rest / (double)did * (double)ms / 1000));
     }
     snprintf(out, room, "%s of %s, %llu records%s%s%s%s%s", done, total,
              (unsigned long long)s->records, rate[0] ? ", " : "", rate, rate[0] ? "/s, " : "", left,
@@ -95,6 +96,7 @@ void bar_show(struct bar *b, const struct bar_state *s)
     if (b->doing != s->doing) {
         b->doing = s->doing;
         b->phase_ms = s->elapsed_ms;
+        b->phase_done = s->done;
     }
     if (b->is_terminal) {
         show_line(b, s);

@@ -15,9 +15,10 @@
 struct bar {
     bool is_quiet;
     bool is_terminal;
-    bool is_shown;     /* there is a line on the terminal to be cleared */
-    uint64_t next_ms;  /* when the next line is due, where there is no terminal */
-    uint64_t phase_ms; /* when what is being done began */
+    bool is_shown;       /* there is a line on the terminal to be cleared */
+    uint64_t next_ms;    /* when the next line is due, where there is no terminal */
+    uint64_t phase_ms;   /* when what is being done began */
+    uint64_t phase_done; /* bytes that were done then: an import may go on in the middle */
     const char *doing;
 };
 

@@ -15,7 +15,8 @@ enum { TALLY_DAYS = DAY_MAX - DAY_MIN + 1 };
 struct tally {
     struct import_summary *summary;
     uint64_t *by_metric; /* as the catalogue counts */
-    size_t last_source;  /* most facts in a row are of one */
+    size_t last_source;  /* most facts in a row are of one, */
+    size_t last_ignored; /* and most of what is ignored, too */
     uint8_t days[(TALLY_DAYS + 7) / 8];
 };
 

@@ -96,8 +96,11 @@ void tally_day(struct tally *t, int32_t day)
 
 void tally_ignored(struct tally *t, struct weir_slice what)
 {
-    t->summary->n_ignored++;
-    count(t->summary->ignored, &t->summary->n_ignored_kinds, what);
+    struct import_summary *s = t->summary;
+    s->n_ignored++;
+    if (t->last_ignored >= s->n_ignored_kinds || !is_called(&s->ignored[t->last_ignored], what))
+        t->last_ignored = place_of(s->ignored, &s->n_ignored_kinds, what);
+    s->ignored[t->last_ignored].n++;
 }
 
 void tally_refused(struct tally *t, const char *file, uint64_t line, const char *reason)
@@ -131,5 +134,5 @@ void tally_finish(struct tally *t)
     qsort(s->metrics, s->n_metrics, sizeof *s->metrics, by_count);
     qsort(s->sources, s->n_sources, sizeof *s->sources, by_count);
     qsort(s->ignored, s->n_ignored_kinds, sizeof *s->ignored, by_count);
-    t->last_source = 0;
+    t->last_source = t->last_ignored = 0;
 }
