@@ -326,16 +326,21 @@ static bool is_lab(const struct plan *plan, const struct lab *l)
            strncasecmp(l->label.ptr, plan->lab, l->label.len) == 0;
 }
 
-static void note_bound(struct run *r, const struct lab *l)
+/* Numbers in different units cannot be added or compared. */
+static bool check_units(struct run *r, const struct lab *l)
 {
-    char day[DAY_TEXT_BYTES];
-    day_format(day, l->day);
-    if (l->printed.len > 0)
-        run_note(r, "the result of %s is a bound, %.*s, and counts as its number", day,
-                 (int)(l->printed.len < 40 ? l->printed.len : 40), l->printed.ptr);
-    else
-        run_note(r, "the result of %s is a bound (%c) and counts as its number", day,
-                 l->comparator);
+    const struct plan *p = r->plan;
+    bool is_one = p->op == PLAN_AGGREGATE &&
+                  (p->stat == STAT_LAST || p->stat == STAT_FIRST || p->stat == STAT_COUNT);
+    bool is_plain = p->op == PLAN_LIST ||
+                    ((p->op == PLAN_COUNT || p->op == PLAN_FIND) && p->having.cmp == CMP_NONE);
+    bool is_first = r->lab_unit.ptr == NULL;
+    bool is_same = is_first || slice_eq(r->lab_unit, l->unit);
+    struct weir_slice old = r->lab_unit;
+    if (is_first || p->stat != STAT_FIRST) r->lab_unit = l->unit;
+    if (p->analyte || is_same || is_one || is_plain) return true;
+    return run_refuse(r, "the results for %s are in different units, %.*s and %.*s", p->lab,
+                      (int)old.len, old.ptr, (int)l->unit.len, l->unit.len > 0 ? l->unit.ptr : "");
 }
 
 static bool gather_labs(struct run *r, const struct day_map *map, struct points *out)
@@ -344,17 +349,46 @@ static bool gather_labs(struct run *r, const struct day_map *map, struct points 
     size_t n, n_all = 0;
     r->st = dataset_labs(r->d, &l, &n);
     if (r->st != WEIR_OK || !points_alloc(r, n, out)) return false;
+    r->labs = run_alloc(r, n * sizeof *r->labs);
+    if (!r->labs) return false;
     for (size_t i = 0; i < n; i++) {
         if (!is_lab(r->plan, &l[i])) continue;
         n_all++;
-        if (!is_in(map, l[i].day)) continue;
+        if (!is_in(map, l[i].day) || isnan(l[i].value)) continue;
+        if (!check_units(r, &l[i])) return false;
+        r->labs[out->n] = &l[i];
         points_push(out, l[i].day, l[i].value);
-        if (l[i].comparator) note_bound(r, &l[i]);
-        if (l[i].unit.len > 0) r->lab_unit = l[i].unit;
     }
     if (n_all > 0) return true;
     return run_refuse(r, "no results for %s",
                       r->plan->analyte ? r->plan->analyte->title : r->plan->lab);
+}
+
+/* "<0.3" is used as 0.3: a reader has to know that. Of the first or last value only that one. */
+static void note_bounds(struct run *r, size_t begin, size_t end)
+{
+    const struct plan *p = r->plan;
+    const struct lab *bound = NULL;
+    size_t n = 0;
+    if (p->op == PLAN_AGGREGATE && p->stat == STAT_LAST && end > begin) begin = end - 1;
+    if (p->op == PLAN_AGGREGATE && p->stat == STAT_FIRST && end > begin) end = begin + 1;
+    for (size_t i = begin; i < end; i++) {
+        if (!r->labs[i]->comparator) continue;
+        bound = r->labs[i];
+        n++;
+    }
+    if (!bound) return;
+    char day[DAY_TEXT_BYTES];
+    day_format(day, bound->day);
+    char sign[] = {bound->comparator, 0};
+    struct weir_slice printed = bound->printed.len > 0 ? bound->printed : weir_slice_of(sign);
+    int len = (int)(printed.len < 40 ? printed.len : 40);
+    if (n == 1)
+        run_note(r, "the result of %s is a bound, %.*s, and counts as its number", day, len,
+                 printed.ptr);
+    else
+        run_note(r, "%zu of %zu results are bounds, such as %.*s of %s, and count as their numbers",
+                 n, end - begin, len, printed.ptr, day);
 }
 
 /* Sessions and results may lie outside of the days with daily values. */
@@ -412,11 +446,11 @@ bool run_gather(struct run *r, const struct plan_window *window, const struct pl
     case PLAN_OF_WORKOUTS: is_ok = gather_workouts(r, where, &map, out); break;
     case PLAN_OF_LAB: is_ok = gather_labs(r, &map, out); break;
     }
-    size_t newest = r->plan->newest;
-    if (newest > 0 && out->n > newest) {
-        out->days += out->n - newest;
-        out->values += out->n - newest;
-        out->n = newest;
-    }
+    size_t newest = r->plan->newest, older = 0;
+    if (newest > 0 && out->n > newest) older = out->n - newest;
+    out->days += older;
+    out->values += older;
+    out->n -= older;
+    if (is_ok && r->plan->subject == PLAN_OF_LAB) note_bounds(r, older, older + out->n);
     return is_ok;
 }

@@ -485,6 +485,32 @@ TEST(a_reader_is_told_what_was_left_out)
     person_fini(&p);
 }
 
+TEST(results_in_different_units_are_not_mixed)
+{
+    struct person p;
+    struct plan plan;
+    person_init(&p);
+    struct lab l = {.label = weir_slice_of("zinc"),
+                    .day = MARCH + 28,
+                    .value = 12,
+                    .comparator = '>',
+                    .unit = weir_slice_of("umol/L")};
+    T_EQ(dataset_add_lab(p.d, &l), WEIR_OK);
+    l.value = NAN;
+    l.day++;
+    T_EQ(dataset_add_lab(p.d, &l), WEIR_OK);
+    struct plan_answer a = person_ask(&p, "{'op':'aggregate','lab':'zinc'}", &plan);
+    T_OK(a.kind == VALUE_NONE && strstr(a.reason, "different units, mg/dL and umol/L"));
+    a = person_ask(&p, "{'op':'aggregate','lab':'zinc','stat':'last'}", &plan);
+    T_OK(a.number == 12 && strcmp(a.unit, "umol/L") == 0);
+    T_OK(a.n_notes == 1 && strstr(a.notes[0], "a bound, >"));
+    a = person_ask(&p, "{'op':'aggregate','lab':'zinc','stat':'first'}", &plan);
+    T_OK(a.number == 80 && strcmp(a.unit, "mg/dL") == 0 && a.n_notes == 0);
+    a = person_ask(&p, "{'op':'count','lab':'zinc'}", &plan);
+    T_OK(a.number == 2);
+    person_fini(&p);
+}
+
 TEST(nobody_without_data_gets_a_number)
 {
     struct person p;
