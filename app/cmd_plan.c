@@ -183,19 +183,6 @@ static int answer_plan(struct planning *p, struct weir_slice text)
 
 /* ---- questions ---- */
 
-static void put_reading(struct weir_buf *out, const struct ask_reading *reading,
-                        const struct plan_answer *answer)
-{
-    if (reading->is_understood) {
-        plan_put_noted(out, &reading->plan, answer, reading->notes, reading->n_notes);
-        return;
-    }
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "unanswerable");
-    weir_json_put_str(out, reading->refusal);
-    weir_json_put_end_object(out);
-}
-
 static int answer_question(struct planning *p, struct weir_slice question)
 {
     struct ask_reading reading;
@@ -205,7 +192,7 @@ static int answer_question(struct planning *p, struct weir_slice question)
         st = plan_run(&reading.plan, p->d, &p->arena, &answer);
     if (st != WEIR_OK) return person_failed(st);
     if (p->is_json) {
-        put_reading(&p->line, &reading, &answer);
+        ask_put(&p->line, &reading, &answer);
         output_line(&p->line);
         return EXIT_DONE;
     }

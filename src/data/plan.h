@@ -220,9 +220,5 @@ WEIR_MUST_CHECK enum weir_status plan_run(const struct plan *plan, struct datase
 /* {"plan","value","unit","n","window","date"?,"rows"?,"notes"?} or {"unanswerable","plan"}. */
 void plan_put_answer(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a);
 
-/* The same with notes of the caller's before those of the answer: how a question was read. */
-void plan_put_noted(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a,
-                    const char *const *notes, size_t n_notes);
-
 /* One sentence for people: "Mean steps, 2025-01-01 to 2025-01-31: 8,432 (30 days)". */
 void plan_say(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a);

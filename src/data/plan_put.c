@@ -289,24 +289,16 @@ static void put_answer_value(struct weir_buf *out, const struct plan_answer *a)
     put_day(out, "date", a->date);
 }
 
-static void put_notes(struct weir_buf *out, const char *const *first, size_t n_first,
-                      const struct plan_answer *a)
+static void put_notes(struct weir_buf *out, const struct plan_answer *a)
 {
-    if (n_first + a->n_notes == 0) return;
+    if (a->n_notes == 0) return;
     weir_json_put_key(out, "notes");
     weir_json_put_begin_array(out);
-    for (size_t i = 0; i < n_first; i++) weir_json_put_str(out, first[i]);
     for (size_t i = 0; i < a->n_notes; i++) weir_json_put_str(out, a->notes[i]);
     weir_json_put_end_array(out);
 }
 
 void plan_put_answer(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a)
-{
-    plan_put_noted(out, plan, a, NULL, 0);
-}
-
-void plan_put_noted(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a,
-                    const char *const *notes, size_t n_notes)
 {
     weir_json_put_begin_object(out);
     if (a->kind == VALUE_NONE) put_text(out, "unanswerable", a->reason);
@@ -320,6 +312,6 @@ void plan_put_noted(struct weir_buf *out, const struct plan *plan, const struct 
     put_span(out, "window", a->from, a->to);
     put_span(out, "window_b", a->from_b, a->to_b);
     put_rows(out, a);
-    put_notes(out, notes, n_notes, a);
+    put_notes(out, a);
     weir_json_put_end_object(out);
 }

@@ -327,12 +327,11 @@ TEST(an_answer_is_json_with_its_plan)
         "\"2025-03-29\",\"value\":78.1}]}");
     weir_buf_reset(&out);
     a = person_ask(&p, "{'op':'aggregate','metric':'blood_oxygen'}", &plan);
-    static const char *const notes[] = {"read so"};
-    plan_put_noted(&out, &plan, &a, notes, 1);
+    plan_put_answer(&out, &plan, &a);
     T_EQ_STR(weir_buf_slice(&out),
              "{\"unanswerable\":\"no data for blood oxygen\",\"plan\":{\"op\":\"aggregate\","
              "\"metric\":\"blood_oxygen\",\"stat\":\"mean\"},\"window\":{\"from\":\"2025-03-01\","
-             "\"to\":\"2025-03-31\"},\"notes\":[\"read so\"]}");
+             "\"to\":\"2025-03-31\"}}");
     weir_buf_fini(&out);
     person_fini(&p);
 }
