@@ -920,7 +920,7 @@ def rolling_extreme(fill):
     for date in series:
         days = [date - i * DAY for i in range(7)]
         values = [series[d] for d in days if d in series]
-        if len(values) >= 4:
+        if len(values) >= 3:
             loose.append(oracle.mean(values))
     strict = oracle.answer(fill.person, dict(fill.spec, table="daily"))
     # Whether a window with a missing day counts is a choice: only where it does not matter.
