@@ -317,6 +317,8 @@ static bool read_window(struct parser *p, const struct weir_json *object, struct
         !read_int(p, v, "skip_days", range, &skip))
         return false;
     out->skip = (uint32_t)skip;
+    if (weir_json_get_str(v, "skip_days") && out->last == 0)
+        return fail(p, "skip_days", "goes with last_days: so many days before them");
     memcpy(p->prefix, prefix, sizeof prefix);
     return true;
 }

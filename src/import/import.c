@@ -53,6 +53,7 @@ struct run {
     uint64_t began_ns, told_ns, logged_ns;
     uint64_t n_records;    /* of the files before */
     uint64_t bytes_before; /* of the files before */
+    bool is_damaged;       /* what was named cannot be read, or not unpacked */
 };
 
 __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r,
@@ -405,10 +406,16 @@ static enum weir_status reading_failed(struct run *r, enum weir_status st)
     return fail(r, st, "%s: %s", r->progress.file, why[0] != 0 ? why : weir_status_text(st));
 }
 
+static enum weir_status archive_failed(struct run *r, enum weir_status st)
+{
+    r->is_damaged = true;
+    return fail(r, st, "%s", archive_error(r->archive));
+}
+
 static enum weir_status read_piece(struct run *r, size_t *n)
 {
     enum weir_status st = archive_read(r->archive, r->piece, PIECE_BYTES, n);
-    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    if (st != WEIR_OK) return archive_failed(r, st);
     r->progress.bytes += *n;
     return WEIR_OK;
 }
@@ -506,10 +513,15 @@ static enum weir_status try_out(struct run *r, size_t i, size_t n)
     return feed_all(r, n);
 }
 
-/* Whether what is wrong with this file ends the import: it was asked for, or is the main thing. */
-static bool is_essential(const struct run *r, size_t i)
+/*
+ * Whether what is wrong with this file ends the import: it was asked for, it is the main thing of
+ * an archive, or the archive itself is damaged and nobody knows what else is.
+ */
+static bool is_essential(const struct run *r, size_t i, enum weir_status st)
 {
     const struct verdict *v = &r->verdicts[i];
+    int http = weir_status_http(st);
+    if (r->is_damaged || (http != 400 && http != 413)) return true;
     return archive_item(r->archive, i)->is_named || (v->kind && v->kind->mark);
 }
 
@@ -519,7 +531,7 @@ static enum weir_status check_file(struct run *r, size_t i)
     const struct archive_item *item = archive_item(r->archive, i);
     size_t n = 0;
     enum weir_status st = archive_start(r->archive, i, 0);
-    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    if (st != WEIR_OK) return archive_failed(r, st);
     st = read_piece(r, &n);
     if (st != WEIR_OK) return st;
     struct weir_slice head = slice_of(r->piece, n < READER_HEAD_BYTES ? n : READER_HEAD_BYTES);
@@ -551,6 +563,17 @@ static enum weir_status nothing_known(struct run *r)
     return WEIR_INVALID;
 }
 
+/* A file of many that is wrong as a whole; its name is not said twice. */
+static void refuse_file(struct run *r)
+{
+    const char *why = r->error->text;
+    size_t len = strlen(r->progress.file);
+    if (strncmp(why, r->progress.file, len) == 0 && strncmp(why + len, ": ", 2) == 0)
+        why += len + 2;
+    tally_refused(&r->tally, r->progress.file, 0, why);
+    r->error->text[0] = 0;
+}
+
 static enum weir_status check_all(struct run *r)
 {
     size_t n_known = 0;
@@ -558,10 +581,8 @@ static enum weir_status check_all(struct run *r)
     for (size_t i = 0; i < archive_count(r->archive); i++) {
         enter(r, i);
         enum weir_status st = check_file(r, i);
-        bool is_wrong = st == WEIR_INVALID || st == WEIR_LIMIT || weir_status_http(st) == 400;
-        if (is_wrong && !is_essential(r, i)) {
-            tally_refused(&r->tally, r->progress.file, 0, r->error->text);
-            r->error->text[0] = 0;
+        if (st != WEIR_OK && !is_essential(r, i, st)) {
+            refuse_file(r);
             r->verdicts[i].kind = NULL;
             st = WEIR_OK;
         }
@@ -606,7 +627,7 @@ static enum weir_status import_file(struct run *r, size_t i, uint64_t mark)
     st = log_file(r);
     if (st != WEIR_OK) return st;
     st = archive_start(r->archive, i, mark);
-    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    if (st != WEIR_OK) return archive_failed(r, st);
     r->progress.bytes += mark;
     st = read_piece(r, &n);
     if (st != WEIR_OK) return st;
@@ -699,7 +720,7 @@ static enum weir_status identify(struct run *r, unsigned char hash[ARCHIVE_HASH_
     const struct import_options *o = r->o;
     struct weir_buf all;
     enum weir_status st = archive_hash(r->archive, hash);
-    if (st != WEIR_OK) return fail(r, st, "%s", archive_error(r->archive));
+    if (st != WEIR_OK) return archive_failed(r, st);
     weir_buf_init(&all, DATA_BYTES);
     weir_buf_append(&all, hash, ARCHIVE_HASH_BYTES);
     weir_buf_printf(&all, "%s\n%s\n%d\n%d\n%.*s", o->kind ? o->kind : "", o->zone ? o->zone : "",

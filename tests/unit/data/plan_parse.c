@@ -125,7 +125,7 @@ static const struct wrong wrongs[] = {
      "window", "ends before it begins"},
     {"{'op':'aggregate','metric':'steps','window':{'from':'2025-03-09','last_days':3}}", "window",
      "not both"},
-    {"{'op':'aggregate','metric':'steps','window':{'skip_days':3}}", "window",
+    {"{'op':'aggregate','metric':'steps','window':{'skip_days':3}}", "window.skip_days",
      "goes with last_days"},
     {"{'op':'count','metric':'steps','where':{}}", "where", "is a list"},
     {"{'op':'count','metric':'steps','where':[3]}", "where[0]", "is an object"},
