@@ -153,13 +153,26 @@ static const char *folder_of(const char *name)
     return folder;
 }
 
-static struct store *open_store(const char *name)
+static struct store *open_with(const char *name, const struct store_options *options)
 {
     struct store *s = NULL;
     struct store_error error;
-    static const struct store_options quick = {.durability = STORE_DURABLE_NORMAL};
-    T_EQ(store_open(&s, folder_of(name), &quick, &error), WEIR_OK);
+    T_EQ(store_open(&s, folder_of(name), options, &error), WEIR_OK);
     return s;
+}
+
+static struct store *open_store(const char *name)
+{
+    static const struct store_options small = {.durability = STORE_DURABLE_NORMAL,
+                                               .segment_bytes = 1 << 20};
+    return open_with(name, &small);
+}
+
+/* For commits of any size. */
+static struct store *open_large_store(const char *name)
+{
+    static const struct store_options large = {.durability = STORE_DURABLE_NORMAL};
+    return open_with(name, &large);
 }
 
 static enum weir_status show_doc(void *user, const struct doc *doc)
@@ -317,8 +330,9 @@ static bool run_killed(const struct any_fact *facts, const char *name, enum faul
     if (child == 0) {
         struct store *s = NULL;
         struct store_error error;
+        static const struct store_options small = {.segment_bytes = 1 << 20};
         fault_arm(point, n, FAULT_CRASH);
-        if (store_open(&s, folder, NULL, &error) == WEIR_OK) {
+        if (store_open(&s, folder, &small, &error) == WEIR_OK) {
             enum weir_status st = import_on(s, facts);
             (void)st;
             store_close(s);
@@ -413,7 +427,9 @@ static void hand_over_dense(struct facts *f, unsigned from, unsigned step)
         enum weir_status st = sink.sample(sink.user, &s);
         if (st == WEIR_OK) continue;
         T_EQ(st, WEIR_BUSY);
-        T_EQ(facts_flush(f, NULL), WEIR_OK);
+        st = facts_flush(f, NULL);
+        T_EQ(st, WEIR_OK);
+        if (st != WEIR_OK) return;
         i -= step;
     }
     T_EQ(facts_flush(f, NULL), WEIR_OK);
@@ -421,7 +437,7 @@ static void hand_over_dense(struct facts *f, unsigned from, unsigned step)
 
 TEST(a_month_of_very_many_samples_is_cut_the_same_way)
 {
-    struct store *s = open_store("whole");
+    struct store *s = open_large_store("whole");
     struct facts *f = NULL;
     T_EQ(facts_open(&f, s, SLICE("ann")), WEIR_OK);
     hand_over_dense(f, 0, 1);
@@ -438,7 +454,7 @@ TEST(a_month_of_very_many_samples_is_cut_the_same_way)
     dataset_free(d);
     store_close(s);
 
-    s = open_store("parts");
+    s = open_large_store("parts");
     T_EQ(facts_open(&f, s, SLICE("ann")), WEIR_OK);
     for (unsigned i = 0; i < 3; i++) hand_over_dense(f, i, 3);
     hand_over_dense(f, 1, 3);
