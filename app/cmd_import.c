@@ -141,9 +141,11 @@ static int import_into(struct store *store, void *user)
     static struct import_summary summary; /* 40 KB, too much for a stack */
     struct import *i = user;
     struct import_error error;
+    data_folder_read_as_caller();
     bar_begin(&i->bar, i->is_quiet);
     enum weir_status st = import_run(store, &i->options, &summary, &error);
     bar_end(&i->bar);
+    if (!data_folder_become_owner()) return EXIT_FAILED;
     if (st != WEIR_OK) {
         fprintf(stderr, "weir: %s\n", error.text);
         return EXIT_FAILED;

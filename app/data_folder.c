@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/fsuid.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -133,6 +134,13 @@ bool data_folder_become_owner(void)
 bool data_folder_leave_owner(void)
 {
     return owner_uid == 0 || (seteuid(0) == 0 && setegid(getgid()) == 0);
+}
+
+void data_folder_read_as_caller(void)
+{
+    if (owner_uid == 0) return;
+    setfsuid(getuid());
+    setfsgid(getgid());
 }
 
 /* Complains and returns false when root cannot become the folder's owner. */

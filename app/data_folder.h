@@ -36,6 +36,12 @@ WEIR_MUST_CHECK enum weir_status data_folder_open(const char *folder, struct sto
 bool data_folder_leave_owner(void);
 bool data_folder_become_owner(void);
 
+/*
+ * The calling thread alone opens files as root again, if root took the owner's place: for files
+ * of the caller's that are only read. The store's own threads go on as the owner.
+ */
+void data_folder_read_as_caller(void);
+
 /* What a command does with the store when no server runs. Returns the exit status. */
 typedef int (*offline_fn)(struct store *store, void *user);
 

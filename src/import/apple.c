@@ -408,7 +408,11 @@ static const struct zone *find_zone(struct reader *r, struct weir_slice name)
     r->zones[i].name[name.len] = 0;
     r->zones[i].zone = NULL;
     if (r->n_zones < N_ZONES) r->n_zones++;
-    if (zone_load(&r->zones[i].zone, r->zones[i].name) != WEIR_OK) r->zones[i].zone = NULL;
+    /* "GMT-0500" is what a phone without a place says. */
+    const char *text = r->zones[i].name;
+    bool is_fixed = strncmp(text, "GMT", 3) == 0 && (text[3] == '+' || text[3] == '-');
+    if (zone_load(&r->zones[i].zone, is_fixed ? text + 3 : text) != WEIR_OK)
+        r->zones[i].zone = NULL;
     return r->zones[i].zone;
 }
 

@@ -33,6 +33,7 @@ static const struct {
     {"waage", SOURCE_SCALE},    {"blutdruck", SOURCE_SCALE},   {"blood pressure", SOURCE_SCALE},
     {"bpm", SOURCE_SCALE},      {"thermometer", SOURCE_SCALE}, {"kinsa", SOURCE_SCALE},
     {"dexcom", SOURCE_SCALE},   {"libre", SOURCE_SCALE},       {"contour", SOURCE_SCALE},
+    {"bp", SOURCE_SCALE},       {"cuff", SOURCE_SCALE},        {"airpods", SOURCE_WATCH},
     {"ring", SOURCE_WATCH},     {"band", SOURCE_WATCH},        {"strap", SOURCE_WATCH},
 };
 
@@ -64,7 +65,6 @@ enum source_class apple_source_class(struct weir_slice name, struct weir_slice d
 {
     enum source_class kind = class_of(device);
     if (kind == SOURCE_UNKNOWN) kind = class_of(name);
-    if (kind == SOURCE_UNKNOWN && weir_slice_is(name, "BP")) kind = SOURCE_SCALE;
     return kind == SOURCE_UNKNOWN && name.len > 0 ? SOURCE_APP : kind;
 }
 

@@ -222,6 +222,22 @@ def check_server(folder, count):
         server.wait(20)
 
 
+def check_owner(folder, count):
+    """Root reads its own files and leaves none of its own in somebody's folder."""
+    if os.getuid() != 0:
+        count.skip("only root takes the place of a folder's owner")
+        return
+    os.mkdir(folder.data)
+    os.chown(folder.data, 65534, 65534)
+    os.chmod(folder.temp.name, 0o711)
+    path = folder.write("export.xml", export(record(1, 100)))
+    os.chmod(path, 0o600)
+    result = folder.run(path, "--quiet")
+    count.check(result.code == 0, "root imports a file that the owner cannot read", result.err)
+    owners = {os.stat(f"{folder.data}/{name}").st_uid for name in os.listdir(folder.data)}
+    count.check(owners == {65534}, "all files are the owner's", f"{owners}")
+
+
 def check_terminal(folder, count):
     """On a terminal there is a bar, and it is cleared in the end."""
     path = folder.write("many.xml", HEAD.encode())
@@ -285,7 +301,7 @@ def main():
     weir = program()
     count = Counter()
     for check in (check_memory, check_hostile, check_summary, check_people, check_archives,
-                  check_usage, check_server, check_terminal, check_expected):
+                  check_usage, check_server, check_owner, check_terminal, check_expected):
         folder = Folder(weir, count)
         check(folder, count)
         folder.temp.cleanup()
