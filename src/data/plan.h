@@ -145,6 +145,7 @@ struct plan {
     enum plan_pick pick;       /* EXTREME, STREAK (LAST: the current one), GROUP, ROLLING, FIND */
     bool wants_date;           /* EXTREME, ROLLING: the answer is the date */
     uint32_t limit;            /* LIST, EXTREME, ANOMALY: rows; 0: default */
+    uint32_t rank;             /* EXTREME: 2 is the second largest; 0 and 1: the largest */
     bool by_value, descending; /* LIST */
     uint32_t days;             /* ROLLING */
 

@@ -619,6 +619,7 @@ static bool read_numbers(struct parser *p, const struct weir_json *object)
         !read_number(p, object, "threshold", &plan->threshold) ||
         !read_count(p, object, "newest", 1 << 20, &plan->newest) ||
         !read_count(p, object, "limit", PLAN_ROWS, &plan->limit) ||
+        !read_count(p, object, "rank", PLAN_ROWS, &plan->rank) ||
         !read_count(p, object, "days", PLAN_ROLLING_DAYS, &plan->days) ||
         !read_int(p, object, "lag_days", lags, &plan->lag) ||
         !read_bool(p, object, "share", &plan->as_share) ||

@@ -191,6 +191,7 @@ static void put_choices(struct weir_buf *out, const struct plan *p)
     if (is_for("pick", p->op))
         put_word(out, "pick", is_streak ? plan_streak_words : plan_pick_words, p->pick);
     if (is_for("answer", p->op) && p->wants_date) put_text(out, "answer", "date");
+    if (p->op == PLAN_EXTREME) put_count(out, "rank", p->rank);
     if (is_for("limit", p->op)) put_count(out, "limit", p->limit);
     if (p->op == PLAN_LIST && p->by_value) put_text(out, "sort", "value");
     if (p->op == PLAN_LIST) put_flag(out, "descending", p->descending);

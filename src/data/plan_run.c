@@ -369,14 +369,15 @@ static struct place *places_by_value(struct run *r, const struct points *p, bool
     return places;
 }
 
+/* From the place `first` on, at most `limit`. */
 static void put_points(struct run *r, const struct points *p, const struct place *places,
-                       size_t limit)
+                       size_t first, size_t limit)
 {
-    size_t n = p->n < limit ? p->n : limit;
+    size_t n = p->n - first < limit ? p->n - first : limit;
     struct plan_row *rows = run_rows(r, n);
     bool is_back = !places && r->plan->op == PLAN_LIST && r->plan->descending;
     for (size_t i = 0; rows && i < n; i++) {
-        size_t at = places ? places[i].at : is_back ? p->n - 1 - i : i;
+        size_t at = places ? places[first + i].at : is_back ? p->n - 1 - i : i;
         rows[i] =
             (struct plan_row){.day = p->days[at], .value = run_shown(r, p->values[at]), .n = 1};
     }
@@ -391,34 +392,38 @@ static void run_list(struct run *r, const struct points *p)
         return;
     }
     if (r->plan->by_value && !(places = places_by_value(r, p, r->plan->descending))) return;
-    put_points(r, p, places, limit);
+    put_points(r, p, places, 0, limit);
     if (p->n > limit) run_note(r, "the first %zu of %zu are shown", limit, p->n);
     run_answer(r, (double)p->n, NUMBER_PLAIN);
 }
 
-static void note_ties(struct run *r, const struct place *places, size_t n, size_t shown)
+static void note_ties(struct run *r, const struct place *places, size_t n, size_t at)
 {
-    size_t same = 1;
-    while (same < n && places[same].value == places[0].value) same++;
-    if (shown == 1 && same > 1) run_note(r, "%zu have this value; the earliest is given", same);
+    size_t same = 0;
+    for (size_t i = 0; i < n; i++) same += places[i].value == places[at].value;
+    if (same > 1 && at == 0) run_note(r, "%zu have this value; the earliest is given", same);
+    else if (same > 1) run_note(r, "%zu have this value, and each counts for itself", same);
 }
 
 static void run_extreme(struct run *r, const struct points *p)
 {
     size_t limit = r->plan->limit > 0 ? r->plan->limit : EXTREME_DEFAULT;
-    if (p->n == 0) {
-        run_refuse_empty(r);
+    size_t at = r->plan->rank > 0 ? r->plan->rank - 1 : 0;
+    if (p->n <= at) {
+        if (p->n == 0) run_refuse_empty(r);
+        else run_refuse(r, "there %s only %zu", p->n == 1 ? "is" : "are", p->n);
         return;
     }
     const struct place *places = places_by_value(r, p, r->plan->pick != PICK_MIN);
     if (!places) return;
-    put_points(r, p, places, limit);
-    note_ties(r, places, p->n, limit);
-    run_answer(r, places[0].value, NUMBER_VALUE);
-    r->out->date = p->days[places[0].at];
+    put_points(r, p, places, at, limit);
+    if (limit == 1) note_ties(r, places, p->n, at);
+    run_answer(r, places[at].value, NUMBER_VALUE);
+    r->out->date = p->days[places[at].at];
     if (!r->plan->wants_date || r->out->kind != VALUE_NUMBER) return;
     r->out->kind = VALUE_DATE;
     r->out->unit = "date";
+    r->out->clock = NULL;
 }
 
 /* ---- two numbers ---- */

@@ -69,6 +69,7 @@ const struct plan_member plan_members[] = {
     {"share", OP_COUNT},
     {"pick", OP_EXTREME | OP_STREAK | OP_GROUP | OP_ROLLING | OP_FIND},
     {"answer", OP_EXTREME | OP_ROLLING},
+    {"rank", OP_EXTREME},
     {"limit", OP_LIST | OP_EXTREME | OP_ANOMALY},
     {"sort", OP_LIST},
     {"descending", OP_LIST},

@@ -23,7 +23,7 @@ static const char *const canonical[] = {
     "{'op':'list','metric':'weight','limit':10,'sort':'value','descending':true}",
     "{'op':'extreme','metric':'steps','window':{'from':'2025-03-01','to':'2025-03-31'},'pick':'min'"
     ","
-    "'answer':'date','limit':5}",
+    "'answer':'date','rank':2,'limit':5}",
     "{'op':'compare','metric':'sleep_minutes','stat':'mean','window':{'last_days':14},'result':"
     "'percent','b':{'window':{'last_days':14,'skip_days':14}}}",
     "{'op':'compare','metric':'steps','stat':'median','where':[{'workout':'run','field':'km','cmp':"

@@ -213,6 +213,10 @@ TEST(extremes_dates_and_changes)
         {"{'op':'extreme','metric':'steps','pick':'min','answer':'date'}", NAN, "date",
          "2025-03-01"},
         {"{'op':'extreme','metric':'steps','pick':'min'}", 1000, "steps", NULL},
+        {"{'op':'extreme','metric':'steps','rank':2}", 30000, "steps", NULL},
+        {"{'op':'extreme','metric':'steps','pick':'min','rank':3,'answer':'date'}", NAN, "date",
+         "2025-03-03"},
+        {"{'op':'extreme','lab':'ldl','rank':3}", NAN, NULL, "there are only 2"},
         /* The 14th, the 21st and the 28th are the same: the earliest wins. */
         {"{'op':'extreme','metric':'sleep','answer':'date','window':{'from':'2025-03-08'}}", NAN,
          "date", "2025-03-14"},
