@@ -135,6 +135,8 @@ def hostile_files():
     yield "bomb.zip", bomb(), "zip bomb"
     yield "cut.zip", good[:len(good) // 2], "truncated"
     yield "locked.zip", locked(good), "encrypted"
+    yield "overlap.zip", overlapping(), "lie over one another"
+    yield "understated.zip", understated(), "export.xml"
     yield "trick.zip", zipped({"../../x.xml": export(record(9, 900))}), "leads out"
     yield ("entities.xml", f'<!DOCTYPE HealthData [<!ENTITY l0 "lol">{lol}]>'.encode() +
            export(record(9, 900)), "declares entities")
@@ -156,6 +158,30 @@ def locked(archive):
     data[6] |= 1
     central = bytes(data).index(b"PK\1\2")
     data[central + 8] |= 1
+    return bytes(data)
+
+
+def overlapping():
+    """Four members that are all the same packed bytes, as quoted by the directory."""
+    data = zipped({"a.xml": random.Random(2).randbytes(100000)})
+    at = data.index(b"PK\1\2")
+    end = data.index(b"PK\5\6")
+    entry = data[at:end]
+    entries = b"".join(entry.replace(b"a.xml", name) for name in
+                       (b"a.xml", b"b.xml", b"c.xml", b"d.xml"))
+    tail = bytearray(data[end:])
+    tail[8:10] = tail[10:12] = (4).to_bytes(2, "little")
+    tail[12:16] = len(entries).to_bytes(4, "little")
+    return data[:at] + entries + bytes(tail)
+
+
+def understated():
+    """A member whose size, the directory says, is less than what it unpacks to."""
+    content = export(record(9, 900))
+    data = bytearray(zipped({"export.xml": content}))
+    at = bytes(data).index(b"PK\1\2")
+    data[at + 24:at + 28] = (len(content) - 40).to_bytes(4, "little")
+    data[22:26] = (len(content) - 40).to_bytes(4, "little")
     return bytes(data)
 
 
