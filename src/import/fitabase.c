@@ -91,6 +91,7 @@ static const struct table_column weight_columns[] = {
 
 struct state {
     char person[PERSON_BYTES]; /* whose rows are taken; "": the first row says */
+    bool was_taken;            /* some row was of the person asked for */
     struct minutes heart;
     struct stage stage; /* the run of minutes that goes on; n_minutes 0: none */
     unsigned n_minutes;
@@ -110,6 +111,7 @@ static enum weir_status check_person(struct table *t, bool *is_taken)
     }
     if (wanted.len > 0) {
         *is_taken = slice_eq(id, wanted);
+        if (*is_taken) state->was_taken = true;
         if (!*is_taken) t->context.sink.ignore(t->context.sink.user, SLICE("rows of others"));
         return WEIR_OK;
     }
@@ -256,6 +258,17 @@ static enum weir_status take_night(struct table *t)
 
 /* ---- formats ---- */
 
+static enum weir_status end(struct table *t)
+{
+    const struct state *state = t->state;
+    char quoted[TABLE_QUOTE_BYTES];
+    if (t->context.person.len > 0 && !state->was_taken && t->n_records > 0)
+        table_refuse(t, "no row of the file is of person %s",
+                     table_quote(quoted, t->context.person));
+    enum weir_status st = end_heart(t);
+    return st == WEIR_OK ? end_run(t) : st;
+}
+
 #define ROW(name)                                                                                  \
     static enum weir_status row_##name(struct table *t)                                            \
     {                                                                                              \
@@ -271,7 +284,8 @@ ROW(night)
 
 #define FITABASE(list)                                                                             \
     .name = "Fitabase", .sure = 95, .columns = list, .n_columns = sizeof list / sizeof *list,      \
-    .source = "Fitbit", .source_class = SOURCE_WATCH, .state_bytes = sizeof(struct state)
+    .source = "Fitbit", .source_class = SOURCE_WATCH, .state_bytes = sizeof(struct state),         \
+    .end = end
 #define WHOSE FIELD_BIT(FIELD_PERSON)
 
 static const struct table_format formats[] = {
@@ -281,10 +295,10 @@ static const struct table_format formats[] = {
     {FITABASE(hour_columns), .needs = WHOSE | FIELD_BIT(FIELD_START), .row = row_hour},
     {FITABASE(minute_columns), .needs = WHOSE | FIELD_BIT(FIELD_START), .row = row_minute},
     {FITABASE(heart_columns), .needs = WHOSE | FIELD_BIT(FIELD_START), .metric = "heart_rate",
-     .row = row_heart, .end = end_heart},
+     .row = row_heart},
     {FITABASE(night_columns),
      .needs = WHOSE | FIELD_BIT(FIELD_START) | FIELD_BIT(FIELD_STAGE) | FIELD_BIT(FIELD_KIND),
-     .row = row_night, .end = end_run},
+     .row = row_night},
     {FITABASE(weight_columns), .needs = WHOSE | FIELD_BIT(FIELD_START), .metric = "weight",
      .row = row_weight},
 };

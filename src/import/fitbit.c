@@ -298,7 +298,7 @@ static enum weir_status exercise_row(struct json_file *f, const struct weir_json
     w.max_hr = NAN;
     w.steps = json_number(v, "steps");
     w.ascent_m = NAN; /* in the unit of the account, which nothing tells */
-    return f->context.sink.workout(f->context.sink.user, &w);
+    return json_give_workout(f, &w);
 }
 
 /* ---- the kind ---- */

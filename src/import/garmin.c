@@ -72,6 +72,13 @@ static bool is_swim(const struct workout *w)
     return strcmp(w->activity->name, "swim") == 0;
 }
 
+/* Two parts are minutes and seconds here; whole hours have three. */
+static enum weir_status begin(struct table *t)
+{
+    t->has_shorts = true;
+    return WEIR_OK;
+}
+
 static enum weir_status row(struct table *t)
 {
     const struct state *s = t->state;
@@ -100,6 +107,7 @@ static const struct table_format formats[] = {
      .source_class = SOURCE_WATCH,
      .looks_ahead = true,
      .state_bytes = sizeof(struct state),
+     .begin = begin,
      .look = look,
      .row = row},
 };

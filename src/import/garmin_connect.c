@@ -16,6 +16,8 @@
 
 enum { MS = 1000 };
 
+#define MAX_MS 6.2e12 /* the year 2166 */
+
 /* "2025-03-01", or an object around a text in the older files. */
 static int32_t calendar_day(struct json_file *f, const struct weir_json *v)
 {
@@ -102,7 +104,7 @@ static bool read_stamp(const struct weir_json *v, const char *path, int64_t *sec
 {
     struct cell_time t;
     double ms = json_number(v, path);
-    if (ms > 0 && ms < 1e14) {
+    if (ms > 0 && ms < MAX_MS) {
         *seconds = (int64_t)floor(ms / MS);
         return true;
     }
@@ -194,7 +196,7 @@ static enum weir_status give_workout(struct json_file *f, struct workout *w)
     w->activity = workout_activity(w->label);
     w->day = day_of_moment(w->start.at, w->start.offset);
     w->source = f->source;
-    return f->context.sink.workout(f->context.sink.user, w);
+    return json_give_workout(f, w);
 }
 
 /* As the site lists them: metres, seconds, kilocalories. */

@@ -9,7 +9,8 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "data/day.h"
-#include "import/table.h"
+#include "import/table_sleep.h"
+#include "import/table_workout.h"
 
 enum { GLANCE_BYTES = 4 << 20 };
 
@@ -149,11 +150,17 @@ enum weir_status json_give_days(struct json_file *f, const struct weir_json *v,
 
 enum weir_status json_give_sleep(struct json_file *f, const struct sleep *s)
 {
-    int64_t seconds = s->end.at - s->start.at;
-    if (seconds > 0 && seconds <= DAY_SECONDS)
-        return f->context.sink.sleep(f->context.sink.user, s);
-    json_refuse(f,
-                seconds > 0 ? "a sleep of more than a day" : "a sleep that ends before it begins");
+    const char *fault = sleep_fault(s);
+    if (!fault) return f->context.sink.sleep(f->context.sink.user, s);
+    json_refuse(f, "%s", fault);
+    return WEIR_OK;
+}
+
+enum weir_status json_give_workout(struct json_file *f, const struct workout *w)
+{
+    const char *fault = workout_fault(w);
+    if (!fault) return f->context.sink.workout(f->context.sink.user, w);
+    json_refuse(f, "%s", fault);
     return WEIR_OK;
 }
 

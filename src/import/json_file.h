@@ -87,3 +87,4 @@ WEIR_MUST_CHECK enum weir_status json_give_days(struct json_file *f, const struc
                                                 const struct json_metric *list, size_t n,
                                                 int32_t day, bool is_partial);
 WEIR_MUST_CHECK enum weir_status json_give_sleep(struct json_file *f, const struct sleep *s);
+WEIR_MUST_CHECK enum weir_status json_give_workout(struct json_file *f, const struct workout *w);

@@ -7,7 +7,7 @@
 
 #include "base/slice.h"
 
-enum { PRINTED_BYTES = 96 };
+enum { PRINTED_BYTES = 96, UNIT_BYTES = 48 };
 
 /* ---- names ---- */
 
@@ -87,6 +87,11 @@ static bool read_result(const struct table *t, const struct lab_text *text, stru
     *out = (struct result){.unit = text->unit, .flag = text->flag};
     out->comparator = take_comparator(&s);
     if (cell_number(s, t->numbers, &out->value)) return true;
+    if (s.len > 1 && (s.ptr[s.len - 1] == '*' || s.ptr[s.len - 1] == '!')) {
+        if (out->flag.len == 0) out->flag = slice_from(s, s.len - 1);
+        return cell_number(slice_of(s.ptr, s.len - 1), t->numbers, &out->value);
+    }
+    if (s.len == 0) return false;
     const char *blank = memchr(s.ptr, ' ', s.len);
     if (!blank) return false;
     struct weir_slice rest = cell_trim(slice_of(blank, (size_t)(s.ptr + s.len - blank)));
@@ -96,10 +101,39 @@ static bool read_result(const struct table *t, const struct lab_text *text, stru
     return cell_number(slice_of(s.ptr, (size_t)(blank - s.ptr)), t->numbers, &out->value);
 }
 
+/* How a sign in a unit is written plainly; NULL when it is plain. *n is its length. */
+static const char *plain_sign(struct weir_slice s, size_t *n)
+{
+    static const char *const signs[][2] = {{"µ", "u"}, {"μ", "u"}, {"²", "2"},   {"³", "3"},
+                                           {"×", "x"}, {" ", ""},  {"mcg", "ug"}};
+    for (size_t i = 0; i < sizeof signs / sizeof *signs; i++) {
+        *n = strlen(signs[i][0]);
+        if (s.len >= *n && memcmp(s.ptr, signs[i][0], *n) == 0) return signs[i][1];
+    }
+    *n = 1;
+    return NULL;
+}
+
+/* "μmol / l" and "mL/min/1.73 m²" as the catalogue writes them. */
+static struct weir_slice plain_unit(struct weir_slice unit, char out[UNIT_BYTES])
+{
+    size_t len = 0;
+    size_t n;
+    for (size_t i = 0; i < unit.len && len + 3 < UNIT_BYTES; i += n) {
+        const char *sign = plain_sign(slice_from(unit, i), &n);
+        if (!sign) out[len++] = unit.ptr[i];
+        for (; sign && *sign; sign++) out[len++] = *sign;
+    }
+    return slice_of(out, len);
+}
+
 /* Into the test's unit. Without a unit it is taken for that one when it is plausible so. */
 static bool convert(const struct analyte *a, struct result *r)
 {
-    if (r->unit.len > 0) return analyte_convert(a, r->unit, r->value, &r->value);
+    char plain[UNIT_BYTES];
+    if (r->unit.len > 0)
+        return analyte_convert(a, r->unit, r->value, &r->value) ||
+               analyte_convert(a, plain_unit(r->unit, plain), r->value, &r->value);
     return r->value >= a->min && r->value <= a->max;
 }
 

@@ -192,7 +192,7 @@ static enum weir_status workout_row(struct json_file *f, const struct weir_json 
     w.kcal = json_number(v, "calories");
     w.km = json_number(v, "distance") / 1000;
     w.avg_hr = w.max_hr = w.steps = w.ascent_m = NAN;
-    return f->context.sink.workout(f->context.sink.user, &w);
+    return json_give_workout(f, &w);
 }
 
 /* ---- the kind ---- */

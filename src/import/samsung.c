@@ -18,6 +18,8 @@
 
 enum { ALL_DEVICES = -2, MS = 1000 };
 
+#define MAX_MS 6.2e12 /* the year 2166 */
+
 /* Whose it is and when it was written: of no use, and not worth counting. */
 #define HOUSEKEEPING                                                                               \
     {                                                                                              \
@@ -118,7 +120,7 @@ static bool read_moment(struct table *t, enum table_field f, struct moment *out)
     double ms;
     bool is_read = cell_time(text, DATES_UNKNOWN, &time) && time.day != DAY_NONE;
     if (is_read) out->at = (int64_t)time.day * DAY_SECONDS + (int64_t)floor(time.second);
-    else if (text.len > 8 && cell_decimal(text, &ms)) {
+    else if (text.len > 8 && cell_decimal(text, &ms) && fabs(ms) < MAX_MS) {
         out->at = (int64_t)floor(ms / MS);
         is_read = true;
     }
@@ -160,7 +162,7 @@ static enum weir_status trend_row(struct table *t)
     struct cell_time time;
     struct weir_slice text = table_cell(t, FIELD_DATE);
     if (table_number(t, FIELD_KIND, NULL) != ALL_DEVICES) return WEIR_OK;
-    if (cell_decimal(text, &ms) && fabs(ms) < 1e13)
+    if (cell_decimal(text, &ms) && ms > 0 && ms < MAX_MS)
         return table_days(t, day_of_moment((int64_t)floor(ms / MS), 0), false);
     if (cell_time(text, DATES_UNKNOWN, &time) && time.day != DAY_NONE)
         return table_days(t, time.day, false);

@@ -6,6 +6,8 @@
 #include "base/slice.h"
 #include "data/day.h"
 
+enum { DAY_MINUTES = 1440 };
+
 void table_read_sleep(struct table *t, struct sleep *s)
 {
     s->asleep = table_minutes(t, FIELD_ASLEEP);
@@ -19,18 +21,30 @@ void table_read_sleep(struct table *t, struct sleep *s)
     s->source = t->source;
 }
 
-enum weir_status table_give_sleep(struct table *t, const struct sleep *s)
+static bool is_within(double value, double most)
+{
+    return isnan(value) || (value >= 0 && value <= most);
+}
+
+const char *sleep_fault(const struct sleep *s)
 {
     int64_t seconds = s->end.at - s->start.at;
-    if (seconds <= 0) {
-        table_refuse(t, "a sleep that ends before it begins");
-        return WEIR_OK;
-    }
-    if (seconds > DAY_SECONDS) {
-        table_refuse(t, "a sleep of more than a day");
-        return WEIR_OK;
-    }
-    return t->context.sink.sleep(t->context.sink.user, s);
+    if (seconds <= 0) return "a sleep that ends before it begins";
+    if (seconds > DAY_SECONDS) return "a sleep of more than a day";
+    if (!is_within(s->asleep, DAY_MINUTES) || !is_within(s->in_bed, DAY_MINUTES) ||
+        !is_within(s->awake, DAY_MINUTES) || !is_within(s->light, DAY_MINUTES) ||
+        !is_within(s->deep, DAY_MINUTES) || !is_within(s->rem, DAY_MINUTES) ||
+        !is_within(s->latency, DAY_MINUTES))
+        return "a sleep with more minutes than a day has, or less than none";
+    return is_within(s->efficiency, 100) ? NULL : "a sleep with an efficiency beyond 100 %";
+}
+
+enum weir_status table_give_sleep(struct table *t, const struct sleep *s)
+{
+    const char *fault = sleep_fault(s);
+    if (!fault) return t->context.sink.sleep(t->context.sink.user, s);
+    table_refuse(t, "%s", fault);
+    return WEIR_OK;
 }
 
 enum weir_status table_give_sleep_day(struct table *t, const struct sleep *s)
@@ -45,9 +59,14 @@ enum weir_status table_give_sleep_day(struct table *t, const struct sleep *s)
         {"sleep_efficiency", s->efficiency}, {"sleep_latency", s->latency},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        const struct metric *m = metric_find(weir_slice_of(values[i].metric));
         if (isnan(values[i].value)) continue;
-        enum weir_status st = table_day_value(t, metric_find(weir_slice_of(values[i].metric)),
-                                              SLICE(""), s->day, values[i].value);
+        if (values[i].value < m->min || values[i].value > m->max) {
+            table_refuse(t, "%s: %g is not plausible (%g to %g %s)", m->title, values[i].value,
+                         m->min, m->max, m->unit);
+            continue;
+        }
+        enum weir_status st = table_day_value(t, m, SLICE(""), s->day, values[i].value);
         if (st != WEIR_OK) return st;
     }
     return WEIR_OK;

@@ -6,7 +6,14 @@
 #include "base/slice.h"
 #include "data/day.h"
 
-enum { MAX_MINUTES = 7 * 1440, MAX_KM = 2000 };
+enum {
+    MAX_MINUTES = 7 * 1440,
+    MAX_KM = 2000,
+    MAX_KCAL = 50000,
+    MAX_HR = 300,
+    MAX_STEPS = 500000,
+    MAX_ASCENT = 50000, /* metres */
+};
 
 /* What the catalogue has no words for: other languages, and the spellings of exports. */
 static const struct {
@@ -82,17 +89,20 @@ static const char *distance_unit(const struct table *t)
     return t->context.units == UNITS_IMPERIAL ? "mi" : "km";
 }
 
-static bool is_plausible(struct table *t, const struct workout *w)
+static bool is_within(double value, double most)
 {
-    if (w->minutes < 0 || w->minutes > MAX_MINUTES) {
-        table_refuse(t, "a workout of %g minutes is not plausible", w->minutes);
-        return false;
-    }
-    if (w->km < 0 || w->km > MAX_KM) {
-        table_refuse(t, "a workout over %g km is not plausible", w->km);
-        return false;
-    }
-    return true;
+    return isnan(value) || (value >= 0 && value <= most);
+}
+
+const char *workout_fault(const struct workout *w)
+{
+    if (!is_within(w->minutes, MAX_MINUTES)) return "a workout of more than a week, or of no time";
+    if (!is_within(w->km, MAX_KM)) return "a workout over more than 2000 km";
+    if (!is_within(w->kcal, MAX_KCAL)) return "a workout of more than 50,000 kcal";
+    if (!is_within(w->avg_hr, MAX_HR) || !is_within(w->max_hr, MAX_HR))
+        return "a workout with a heart rate above 300";
+    if (!is_within(w->steps, MAX_STEPS)) return "a workout of more than 500,000 steps";
+    return is_within(w->ascent_m, MAX_ASCENT) ? NULL : "a workout of more than 50 km uphill";
 }
 
 bool table_read_workout(struct table *t, struct workout *w)
@@ -115,12 +125,15 @@ bool table_read_workout(struct table *t, struct workout *w)
     w->max_hr = table_number(t, FIELD_MAX_HR, NULL);
     w->steps = table_number(t, FIELD_STEPS, NULL);
     w->ascent_m = table_number(t, FIELD_ASCENT, "meter");
-    return is_plausible(t, w);
+    return true;
 }
 
 enum weir_status table_give_workout(struct table *t, const struct workout *w)
 {
-    return t->context.sink.workout(t->context.sink.user, w);
+    const char *fault = workout_fault(w);
+    if (!fault) return t->context.sink.workout(t->context.sink.user, w);
+    table_refuse(t, "%s", fault);
+    return WEIR_OK;
 }
 
 enum weir_status table_workout(struct table *t)

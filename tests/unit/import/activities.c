@@ -41,7 +41,7 @@ TEST(workouts_that_are_wrong_are_refused)
                "soon,Run,30\n"
                "2025-03-02,Run,abc\n",
                "refused 2: a workout without the name of its activity\n"
-               "refused 3: a workout of 99999 minutes is not plausible\n"
+               "refused 3: a workout of more than a week, or of no time\n"
                "refused 4: date: \"soon\" is not a date\n"
                "refused 5: duration_min: \"abc\" is not a number\n"
                "workout run (Run) 2025-03-02 2025-03-02T00:00:00-05:00 [activities]\n");

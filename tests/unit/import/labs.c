@@ -80,3 +80,17 @@ TEST(a_name_of_anything_is_a_test_beside_a_range)
     const char *values = "date,name,value,unit\n2025-03-05,weight,70,kg\n";
     T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(values))), "plain");
 }
+
+TEST(units_are_known_with_other_signs)
+{
+    LABS(
+        "date,test,value,unit\n"
+        "2025-03-05,Creatinine,88.42,μmol / l\n"
+        "2025-03-05,eGFR,>60,mL/min/1.73 m²\n"
+        "2025-03-05,Iron,100*,µg/dL\n",
+        "lab creatinine (Creatinine) 2025-03-05 1 mg/dL printed '88.42 μmol / l' range '' flag '' "
+        "[labs lab]\n"
+        "lab egfr (eGFR) 2025-03-05 > 60 mL/min/1.73m2 printed '>60 mL/min/1.73 m²' range '' flag "
+        "'' [labs lab]\n"
+        "lab iron (Iron) 2025-03-05 100 ug/dL printed '100* µg/dL' range '' flag '*' [labs lab]\n");
+}
