@@ -516,7 +516,7 @@ static enum weir_status read_summary(struct reader *r, const struct xml_tag *tag
     enum weir_status st = text_of(r, find_attr(tag, "dateComponents"), &date);
     if (st != WEIR_OK) return st;
     int32_t day = day_parse(date);
-    if (day == DAY_NONE || day < DAY_MIN || day > DAY_MAX)
+    if (day < DAY_MIN || day > DAY_MAX)
         return refuse_value(r, "dateComponents", date, "is no date from 1900 to 2169");
     struct summary s = {
         .is_there = true,

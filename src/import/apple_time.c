@@ -22,7 +22,7 @@ static bool read_day(struct apple_clock *c, const char *p)
 {
     if (c->date[0] != 0 && memcmp(c->date, p, DATE_BYTES) == 0) return true;
     int32_t day = day_parse((struct weir_slice){p, DATE_BYTES});
-    if (day == DAY_NONE || day < DAY_MIN || day > DAY_MAX) return false;
+    if (day < DAY_MIN || day > DAY_MAX) return false;
     memcpy(c->date, p, DATE_BYTES);
     c->day = day;
     return true;
