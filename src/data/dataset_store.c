@@ -86,6 +86,19 @@ static bool grows_with_day(const struct metric *m)
     return (m->daily == DAILY_SUM || is_extreme) && strcmp(m->group, "sleep") != 0;
 }
 
+/*
+ * Whether the newest export of a source was made on that day, by the clock of whoever was where.
+ * What came later came in another file, which had the whole of that day, too.
+ */
+static bool is_cut_off(const struct known_source *s, int32_t day)
+{
+    if (s->cutoff.at == INT64_MIN) return false;
+    int32_t cutoff = day_of_moment(s->cutoff.at, s->cutoff.offset);
+    if (day < cutoff || day > cutoff + 1) return false;
+    const struct day_run *runs = s->worn.ptr;
+    return s->worn.n == 0 || runs[s->worn.n - 1].to <= day;
+}
+
 /* A device that lies in a drawer counts nothing, and what it computes from nothing goes on. */
 static bool is_from_drawer(const struct metric *m, const struct known_source *s,
                            const struct day_row *row)
@@ -99,9 +112,7 @@ static enum quality quality_of(const struct metric *m, const struct known_source
                                const struct day_row *row)
 {
     if (!merge_is_plausible(m, row->value)) return QUALITY_IMPLAUSIBLE;
-    bool is_cut = s->cutoff.at != INT64_MIN && grows_with_day(m) &&
-                  row->day >= day_of_moment(s->cutoff.at, s->cutoff.offset);
-    if (row->is_partial || is_cut) return QUALITY_PARTIAL;
+    if (row->is_partial || (grows_with_day(m) && is_cut_off(s, row->day))) return QUALITY_PARTIAL;
     return is_from_drawer(m, s, row) ? QUALITY_NOT_WORN : QUALITY_GOOD;
 }
 

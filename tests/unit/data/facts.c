@@ -204,6 +204,16 @@ TEST(the_day_of_the_export_is_partial_until_a_later_one)
     flush(&b);
     T_EQ(quality(&b, "steps", "2025-03-02"), QUALITY_GOOD);
     T_EQ(quality(&b, "steps", "2025-03-03"), QUALITY_GOOD);
+    sample(&b, "steps", watch, at("2025-03-04 08:00", -5), 10, 30);
+    flush(&b);
+    T_EQ(quality(&b, "steps", "2025-03-04"), QUALITY_PARTIAL);
+    /* A file that does not say when it was made goes on where the last one ended. */
+    facts_next_file(b.facts);
+    sample(&b, "steps", watch, at("2025-03-04 18:00", -5), 10, 40);
+    sample(&b, "steps", watch, at("2025-03-07 08:00", -5), 10, 50);
+    flush(&b);
+    T_EQ(quality(&b, "steps", "2025-03-04"), QUALITY_GOOD);
+    T_EQ(quality(&b, "steps", "2025-03-07"), QUALITY_GOOD);
     finish(&b);
 }
 
