@@ -52,6 +52,7 @@ enum {
     TEXT_BYTES = 1 << 20,    /* of a plan or a line */
     ANSWER_BYTES = 64 << 20, /* memory of one answer */
     SHOWN_ROWS = 20,
+    NEWEST_ROWS = 7, /* below a line over time that has more */
     BAR_COLUMNS = 30,
 };
 
@@ -75,46 +76,76 @@ static bool is_dated(const struct plan_answer *a)
     return a->n_rows > 2;
 }
 
-/* Rows that rise by date are a line over time; others, a table. */
-static void draw_line(struct planning *p, const struct plan_answer *a)
+/* Rows that rise by date are a line over time. True when one was drawn. */
+static bool draw_line(struct planning *p, const struct plan_answer *a)
 {
     int32_t *days = arena_alloc(&p->arena, a->n_rows * sizeof *days);
     double *values = arena_alloc(&p->arena, a->n_rows * sizeof *values);
-    if (!days || !values || !is_dated(a)) return;
+    if (!days || !values || !is_dated(a)) return false;
     for (size_t i = 0; i < a->n_rows; i++) {
-        if (i > 0 && a->rows[i].day <= a->rows[i - 1].day) return;
+        if (i > 0 && a->rows[i].day <= a->rows[i - 1].day) return false;
         days[i] = a->rows[i].day;
         values[i] = a->rows[i].value;
     }
     struct spark spark = {days, values, a->n_rows, days[0], days[a->n_rows - 1]};
     spark_line(&p->line, &spark, spark_columns());
     output_line(&p->line);
+    return true;
 }
 
-static void print_row(struct planning *p, const struct plan_row *row, double most)
+/* How rows are shown: as times of day, and what their bars are of. */
+struct row_form {
+    bool is_clock;
+    bool bars_count; /* of how many values, as in a histogram; else of the value */
+    double most;     /* 0: no bars */
+};
+
+static void print_row(struct planning *p, const struct plan_row *row, const struct row_form *form)
 {
     char day[DAY_TEXT_BYTES] = "";
+    int minutes = isnan(row->value) ? 0 : (int)lround(row->value) % (24 * 60);
     if (row->day != DAY_NONE) day_format(day, row->day);
     weir_buf_printf(&p->line, "  %-10s %s", row->key ? row->key : day, row->key ? day : "");
-    if (!isnan(row->value)) weir_buf_printf(&p->line, " %10.6g  ", row->value);
+    if (form->is_clock && !isnan(row->value))
+        weir_buf_printf(&p->line, "      %02d:%02d  ", minutes / 60, minutes % 60);
+    else if (!isnan(row->value)) weir_buf_printf(&p->line, " %10.6g  ", row->value);
     if (row->key && row->n > 0) weir_buf_printf(&p->line, "%6zu  ", row->n);
-    spark_bar(&p->line, row->value, most, BAR_COLUMNS);
+    spark_bar(&p->line, form->bars_count ? (double)row->n : row->value, form->most, BAR_COLUMNS);
     output_line(&p->line);
 }
 
-static void print_rows(struct planning *p, const struct plan_answer *a)
+/* The quantiles of a distribution come first, and only its bins have bars. */
+static size_t first_bar(const struct plan *plan, const struct plan_answer *a)
 {
-    double most = 0;
+    size_t i = 0;
+    if (plan->op != PLAN_DISTRIBUTION) return 0;
+    while (i < a->n_rows && a->rows[i].n == a->n) i++;
+    return i;
+}
+
+static void print_rows(struct planning *p, const struct plan *plan, const struct plan_answer *a)
+{
+    struct row_form form = {.is_clock =
+                                a->clock || (plan->metric && plan->metric->daily == DAILY_CIRCULAR),
+                            .bars_count = plan->op == PLAN_DISTRIBUTION};
+    size_t first = first_bar(plan, a), shown = SHOWN_ROWS;
     bool is_positive = true;
-    for (size_t i = 0; i < a->n_rows; i++) {
-        if (a->rows[i].value > most) most = a->rows[i].value;
-        is_positive &= !(a->rows[i].value < 0);
-    }
     if (a->n_rows < 2) return;
-    draw_line(p, a);
-    for (size_t i = 0; i < a->n_rows && i < SHOWN_ROWS; i++)
-        print_row(p, &a->rows[i], is_positive ? most : 0);
-    if (a->n_rows > SHOWN_ROWS) printf("  and %zu more; --json has all\n", a->n_rows - SHOWN_ROWS);
+    for (size_t i = first; i < a->n_rows; i++) {
+        double size = form.bars_count ? (double)a->rows[i].n : a->rows[i].value;
+        if (size > form.most) form.most = size;
+        is_positive &= !(size < 0);
+    }
+    if (form.is_clock || !is_positive) form.most = 0;
+    const struct row_form plain = {.is_clock = form.is_clock};
+    bool is_long = draw_line(p, a) && a->n_rows > SHOWN_ROWS;
+    if (form.bars_count) shown = a->n_rows;
+    size_t begin = is_long ? a->n_rows - NEWEST_ROWS : 0, end = begin + shown;
+    if (is_long) printf("  the newest of %zu; --json has all\n", a->n_rows);
+    for (size_t i = begin; i < a->n_rows && i < end; i++)
+        print_row(p, &a->rows[i], i < first ? &plain : &form);
+    if (!is_long && a->n_rows > shown)
+        printf("  and %zu more; --json has all\n", a->n_rows - shown);
 }
 
 static void print_answer(struct planning *p, const struct plan *plan, const struct plan_answer *a,
@@ -122,7 +153,7 @@ static void print_answer(struct planning *p, const struct plan *plan, const stru
 {
     plan_say(&p->line, plan, a);
     output_line(&p->line);
-    print_rows(p, a);
+    print_rows(p, plan, a);
     for (size_t i = 0; i < n_notes; i++) printf("Note: %s\n", notes[i]);
     for (size_t i = 0; i < a->n_notes; i++) printf("Note: %s\n", a->notes[i]);
 }

@@ -32,59 +32,128 @@ static void put_day(struct weir_buf *out, int32_t day)
     weir_buf_append_str(out, text);
 }
 
-static const char *stat_title(const struct plan *p)
+static void put_span(struct weir_buf *out, int32_t from, int32_t to)
 {
-    static const char *const titles[] = {"Mean",        "Median",       "Total",    "Lowest",
-                                         "Highest",     "Deviation of", "Range of", "Variation of",
-                                         "Quantile of", "Number of",    "First",    "Latest"};
-    return titles[p->stat];
+    put_day(out, from);
+    if (to == from) return;
+    weir_buf_append_str(out, " to ");
+    put_day(out, to);
 }
 
-static const char *op_title(const struct plan *p)
+/* Times of day are early and late, all else is low and high. */
+static const char *end_title(const struct plan *p, bool is_low)
 {
+    if (plan_is_clock(p)) return is_low ? "Earliest" : "Latest";
+    return is_low ? "Lowest" : "Highest";
+}
+
+static void put_stat(struct weir_buf *out, const struct plan *p)
+{
+    static const char *const titles[] = {
+        "Mean",     "Median",       "Total", "",          "",      "Standard deviation of",
+        "Range of", "Variation of", "",      "Number of", "First", "Latest"};
+    if (p->stat == STAT_MIN || p->stat == STAT_MAX)
+        weir_buf_append_str(out, end_title(p, p->stat == STAT_MIN));
+    else if (p->stat == STAT_QUANTILE) weir_buf_printf(out, "%g%% quantile of", p->quantile * 100);
+    else if (p->stat == STAT_LAST && plan_is_clock(p)) weir_buf_append_str(out, "Newest");
+    else weir_buf_append_str(out, titles[p->stat]);
+}
+
+static void put_rank(struct weir_buf *out, const struct plan *p)
+{
+    weir_buf_append_str(out, end_title(p, p->pick == PICK_MIN));
+    if (p->rank > 1) weir_buf_printf(out, " but %u", (unsigned)p->rank - 1);
+}
+
+static void put_op(struct weir_buf *out, const struct plan *p)
+{
+    static const char *const titles[] = {
+        "", "", "List of", "", "Difference in",   "Change of", "Trend of", "Correlation of",
+        "", "", "",        "", "Unusual days of", "Spread of"};
     switch (p->op) {
-    case PLAN_AGGREGATE: return stat_title(p);
-    case PLAN_COUNT: return p->as_share ? "Share of" : "Number of";
-    case PLAN_LIST: return "List of";
-    case PLAN_EXTREME: return p->pick == PICK_MIN ? "Lowest" : "Highest";
-    case PLAN_COMPARE: return "Difference in";
-    case PLAN_CHANGE: return "Change of";
-    case PLAN_TREND: return "Trend of";
-    case PLAN_CORRELATE: return "Correlation of";
-    case PLAN_GROUP: return stat_title(p);
-    case PLAN_STREAK: return p->pick == PICK_LAST ? "Current streak of" : "Longest streak of";
-    case PLAN_ROLLING: return "Moving value of";
-    case PLAN_FIND: return p->pick == PICK_LAST ? "Last day of" : "First day of";
-    case PLAN_ANOMALY: return "Unusual days of";
-    case PLAN_DISTRIBUTION: return "Spread of";
+    case PLAN_AGGREGATE:
+    case PLAN_GROUP: put_stat(out, p); return;
+    case PLAN_EXTREME: put_rank(out, p); return;
+    case PLAN_COUNT: weir_buf_append_str(out, p->as_share ? "Share of" : "Number of"); return;
+    case PLAN_STREAK:
+        weir_buf_append_str(out, p->pick == PICK_LAST ? "Current streak of" : "Longest streak of");
+        return;
+    case PLAN_FIND:
+        weir_buf_append_str(out, p->pick == PICK_LAST ? "Last day of" : "First day of");
+        return;
+    case PLAN_ROLLING:
+        weir_buf_printf(out, "%u-day moving %s of", (unsigned)p->days, plan_stat_words[p->stat]);
+        return;
+    default: weir_buf_append_str(out, titles[p->op]); return;
     }
-    return "";
+}
+
+static void put_amount(struct weir_buf *out, const struct plan *p, double value)
+{
+    int minutes = (int)lround(value) % (24 * 60);
+    if (plan_is_clock(p)) weir_buf_printf(out, "%02d:%02d", minutes / 60, minutes % 60);
+    else put_number(out, value);
+}
+
+static void put_having(struct weir_buf *out, const struct plan *p)
+{
+    bool has_one = p->op == PLAN_COUNT || p->op == PLAN_STREAK || p->op == PLAN_FIND;
+    if (!has_one || p->having.cmp == CMP_NONE) return;
+    weir_buf_printf(out, " %s ", plan_compare_words[p->having.cmp]);
+    put_amount(out, p, p->having.value);
+    if (p->having.cmp != CMP_BETWEEN) return;
+    weir_buf_append_str(out, " and ");
+    put_amount(out, p, p->having.value2);
+}
+
+static void put_lag(struct weir_buf *out, int lag)
+{
+    int days = lag < 0 ? -lag : lag;
+    if (days == 0) return;
+    weir_buf_printf(out, " %d day%s %s", days, days == 1 ? "" : "s", lag < 0 ? "earlier" : "later");
 }
 
 static void put_head(struct weir_buf *out, const struct plan *p, const struct plan_answer *a)
 {
     char title[96];
     plan_subject_title(p, title, sizeof title);
-    bool counts_days = p->op == PLAN_COUNT && p->subject == PLAN_OF_METRIC;
-    weir_buf_printf(out, "%s %s%s", op_title(p), counts_days ? "days of " : "", title);
+    bool is_of_days = p->subject == PLAN_OF_METRIC && (p->op == PLAN_COUNT || p->op == PLAN_STREAK);
+    put_op(out, p);
+    weir_buf_printf(out, " %s%s", is_of_days ? "days with " : "", title);
+    put_having(out, p);
     if (p->op == PLAN_CORRELATE) weir_buf_printf(out, " with %s", p->with->title);
+    if (p->op == PLAN_CORRELATE) put_lag(out, p->lag);
     if (p->op == PLAN_GROUP) weir_buf_printf(out, " by %s", plan_group_words[p->group]);
+    if (p->where.n > 0)
+        weir_buf_printf(out, ", under %zu condition%s", p->where.n, p->where.n == 1 ? "" : "s");
     if (a->from == DAY_NONE) return;
     weir_buf_append_str(out, ", ");
-    put_day(out, a->from);
-    if (a->to == a->from) return;
-    weir_buf_append_str(out, " to ");
-    put_day(out, a->to);
+    put_span(out, a->from, a->to);
+    bool has_other = a->from_b != DAY_NONE && (a->from_b != a->from || a->to_b != a->to);
+    if (!has_other) return;
+    weir_buf_append_str(out, " against ");
+    put_span(out, a->from_b, a->to_b);
 }
 
-static void put_value(struct weir_buf *out, const struct plan_answer *a)
+static bool is_of_sessions(const struct plan *p)
+{
+    return p->subject == PLAN_OF_WORKOUTS && p->field == FIELD_SESSIONS;
+}
+
+static void put_value(struct weir_buf *out, const struct plan *p, const struct plan_answer *a)
 {
     if (a->kind == VALUE_TEXT) {
         weir_buf_append_str(out, a->text);
     } else if (a->kind == VALUE_DATE) {
         put_day(out, a->date);
+        if (a->n_rows == 0 || isnan(a->rows[0].value) || is_of_sessions(p)) return;
+        weir_buf_append_str(out, " with ");
+        put_amount(out, p, a->rows[0].value);
     } else if (a->clock) {
         weir_buf_append_str(out, a->clock);
+    } else if (p->op == PLAN_CORRELATE) {
+        weir_buf_printf(out, "%s = ", a->unit);
+        put_number(out, a->number);
     } else {
         put_number(out, a->number);
         if (a->unit[0]) weir_buf_printf(out, "%s%s", a->unit[0] == '%' ? "" : " ", a->unit);
@@ -94,16 +163,18 @@ static void put_value(struct weir_buf *out, const struct plan_answer *a)
 void plan_say(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a)
 {
     static const char *const counted[] = {"day", "session", "result"};
+    bool is_count = plan->op == PLAN_COUNT || plan->op == PLAN_ANOMALY;
     if (a->kind == VALUE_NONE) {
         weir_buf_printf(out, "No answer: %s", a->reason);
         return;
     }
     put_head(out, plan, a);
     weir_buf_append_str(out, ": ");
-    put_value(out, a);
-    if (a->kind == VALUE_NUMBER && a->date != DAY_NONE) {
+    put_value(out, plan, a);
+    if (a->kind == VALUE_NUMBER && a->date != DAY_NONE && plan->op != PLAN_CHANGE) {
         weir_buf_append_str(out, plan->op == PLAN_STREAK ? " from " : " on ");
         put_day(out, a->date);
     }
-    weir_buf_printf(out, " (%zu %s%s)", a->n, counted[plan->subject], a->n == 1 ? "" : "s");
+    weir_buf_printf(out, " (%s%zu %s%s)", is_count ? "of " : "", a->n, counted[plan->subject],
+                    a->n == 1 ? "" : "s");
 }

@@ -349,7 +349,35 @@ TEST(an_answer_is_a_sentence)
          "Mean bedtime, 2025-03-01: 00:10 (1 day)"},
         {"{'op':'aggregate','metric':'blood_oxygen'}", "No answer: no data for blood oxygen"},
         {"{'op':'change','metric':'weight','result':'percent'}",
-         "Change of weight, 2025-03-01 to 2025-03-31: -2.62% on 2025-03-31 (22 days)"},
+         "Change of weight, 2025-03-01 to 2025-03-31: -2.62% (22 days)"},
+        {"{'op':'extreme','metric':'bedtime','rank':2,'window':{'last_days':3}}",
+         "Latest but 1 bedtime, 2025-03-29 to 2025-03-31: 00:10 on 2025-03-31 (3 days)"},
+        {"{'op':'extreme','metric':'steps','pick':'min','answer':'date'}",
+         "Lowest steps, 2025-03-01 to 2025-03-31: 2025-03-01 with 1,000 (28 days)"},
+        {"{'op':'find','workouts':'walk'}",
+         "First day of walk sessions, 2025-03-01 to 2025-03-31: 2025-03-03 (1 session)"},
+        {"{'op':'count','metric':'steps','having':{'cmp':'between','value':[9500,20000]},"
+         "'where':[{'weekdays':'weekend'}],'share':true}",
+         "Share of days with steps between 9,500 and 20,000, under 1 condition, 2025-03-01 to "
+         "2025-03-31: 20% (of 10 days)"},
+        {"{'op':'compare','metric':'steps','window':{'last_days':2},'b':{'window':{'last_days':2,"
+         "'skip_days':2}},'stat':'max'}",
+         "Difference in steps, 2025-03-30 to 2025-03-31 against 2025-03-28 to 2025-03-29: 2,000 "
+         "steps (4 days)"},
+        {"{'op':'correlate','metric':'steps','with':'weight','lag_days':1}",
+         "Correlation of steps with weight 1 day later, 2025-03-01 to 2025-03-31: r = -1.00 (20 "
+         "days)"},
+        {"{'op':'rolling','metric':'weight','days':14,'pick':'last'}",
+         "14-day moving mean of weight, 2025-03-18 to 2025-03-31: 78.55 kg on 2025-03-31 (14 "
+         "days)"},
+        {"{'op':'streak','metric':'steps','having':{'cmp':'>','value':0}}",
+         "Longest streak of days with steps > 0, 2025-03-01 to 2025-03-31: 19 days from 2025-03-13 "
+         "(29 days)"},
+        {"{'op':'trend','metric':'weight'}",
+         "Trend of weight, 2025-03-01 to 2025-03-31: -0.70 kg/week (22 days)"},
+        {"{'op':'aggregate','metric':'steps','stat':'quantile','quantile':0.25,'window':"
+         "{'from':'2025-03-01','to':'2025-03-05'}}",
+         "25% quantile of steps, 2025-03-01 to 2025-03-05: 2,000 steps (5 days)"},
     };
     struct person p;
     struct plan plan;
