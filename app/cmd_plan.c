@@ -123,29 +123,32 @@ static size_t first_bar(const struct plan *plan, const struct plan_answer *a)
     return i;
 }
 
+static struct row_form form_of(const struct plan *plan, const struct plan_answer *a, size_t first)
+{
+    bool is_of_clock = plan->subject == PLAN_OF_METRIC && plan->metric->daily == DAILY_CIRCULAR;
+    struct row_form form = {.is_clock = is_of_clock, .bars_count = plan->op == PLAN_DISTRIBUTION};
+    for (size_t i = first; i < a->n_rows && !is_of_clock; i++) {
+        double size = form.bars_count ? (double)a->rows[i].n : a->rows[i].value;
+        /* A bar cannot show what is below nothing. */
+        if (size < 0) return (struct row_form){0};
+        if (size > form.most) form.most = size;
+    }
+    return form;
+}
+
 static void print_rows(struct planning *p, const struct plan *plan, const struct plan_answer *a)
 {
-    struct row_form form = {.is_clock =
-                                a->clock || (plan->metric && plan->metric->daily == DAILY_CIRCULAR),
-                            .bars_count = plan->op == PLAN_DISTRIBUTION};
-    size_t first = first_bar(plan, a), shown = SHOWN_ROWS;
-    bool is_positive = true;
     if (a->n_rows < 2) return;
-    for (size_t i = first; i < a->n_rows; i++) {
-        double size = form.bars_count ? (double)a->rows[i].n : a->rows[i].value;
-        if (size > form.most) form.most = size;
-        is_positive &= !(size < 0);
-    }
-    if (form.is_clock || !is_positive) form.most = 0;
+    size_t first = first_bar(plan, a), begin = 0, end = a->n_rows;
+    struct row_form form = form_of(plan, a, first);
     const struct row_form plain = {.is_clock = form.is_clock};
-    bool is_long = draw_line(p, a) && a->n_rows > SHOWN_ROWS;
-    if (form.bars_count) shown = a->n_rows;
-    size_t begin = is_long ? a->n_rows - NEWEST_ROWS : 0, end = begin + shown;
-    if (is_long) printf("  the newest of %zu; --json has all\n", a->n_rows);
-    for (size_t i = begin; i < a->n_rows && i < end; i++)
-        print_row(p, &a->rows[i], i < first ? &plain : &form);
-    if (!is_long && a->n_rows > shown)
-        printf("  and %zu more; --json has all\n", a->n_rows - shown);
+    bool is_drawn = draw_line(p, a), is_long = a->n_rows > SHOWN_ROWS && !form.bars_count;
+    if (is_long && is_drawn) begin = end - NEWEST_ROWS;
+    else if (is_long) end = SHOWN_ROWS;
+    for (size_t i = begin; i < end; i++) print_row(p, &a->rows[i], i < first ? &plain : &form);
+    if (is_long)
+        printf("  %zu rows, of which these are the %s; --json has all\n", a->n_rows,
+               is_drawn ? "newest" : "first");
 }
 
 static void print_answer(struct planning *p, const struct plan *plan, const struct plan_answer *a,
