@@ -5,8 +5,8 @@
 #include "data/catalogue.h"
 
 static const struct unit units[] = {
-    {"min", "mins|minute|minutes|minuten|m", "time", 1, 0},
-    {"h", "hr|hrs|hour|hours|stunden", "time", 60, 0},
+    {"min", "mins|minute|minutes|minuten|minutos|minuti|m", "time", 1, 0},
+    {"h", "hr|hrs|hour|hours|stunden|std|heures|horas|ore|uren", "time", 60, 0},
     {"s", "sec|secs|second|seconds", "time", 1.0 / 60, 0},
     {"d", "day|days", "time", 1440, 0},
     {"kg", "kilo|kilos|kilogram|kilograms|kgs", "mass", 1, 0},
@@ -63,7 +63,10 @@ static const struct unit units[] = {
     {"mIU/L", "miu/l|uiu/ml|µiu/ml|mu/l|miu/ml", "activity concentration", 1, 0},
     {"uIU/mL", "uiu/ml|µiu/ml|mu/l|miu/l", "activity concentration", 1, 0},
     {"U/L", "u/l|iu/l", "enzyme", 1, 0},
-    {"10^3/uL", "10*3/ul|k/ul|x10e3/ul|thousand/ul|10^9/l|10*9/l|k/mm3", "cells", 1, 0},
+    {"10^3/uL",
+     "10*3/ul|k/ul|x10e3/ul|thousand/ul|10^9/l|10*9/l|k/mm3|x10^9/l|x10^3/ul|10e9/l|10e3/ul|10^3/"
+     "mm3|k/mcl|tsd/ul",
+     "cells", 1, 0},
     {"mL/min/1.73m2", "ml/min/1.73m2|ml/min|ml/min/{1.73_m2}|ml/min/1.73m^2", "filtration", 1, 0},
     {"mmol/mol", "", "glycation", 1, 0},
     {"clock", "minutes after midnight", "clock", 1, 0},

@@ -23,6 +23,40 @@ static const struct table_column wide_columns[] = {
     {"time|clock|uhrzeit|time of day|hora|heure", FIELD_CLOCK, NULL, NULL},
     {"id|uuid|user|user id|userid|weekday|day of week|wochentag|timezone|time zone|row|index",
      FIELD_UNUSED, NULL, NULL},
+    /* What the catalogue, which is for questions in English, has no words for. */
+    {"Schritte|Schrittzahl|Pas|Nombre de pas|Pasos|Passi|Stappen|Passos|Steg", FIELD_NONE, "steps",
+     NULL},
+    {"Gewicht|Körpergewicht|Poids|Peso|Peso corporal|Vikt", FIELD_NONE, "weight", NULL},
+    {"Schlaf|Schlafdauer|Schlafzeit|Sommeil|Durée de sommeil|Durée du sommeil|Sueño|"
+     "Duración del sueño|Horas de sueño|Sonno|Slaap|Sono",
+     FIELD_NONE, "sleep_minutes", NULL},
+    {"Tiefschlaf|Sommeil profond|Sueño profundo|Sonno profondo|Diepe slaap|Sono profundo",
+     FIELD_NONE, "deep_sleep_minutes", NULL},
+    {"REM-Schlaf|Sommeil paradoxal|Sommeil REM|Sueño REM|Sonno REM|REM-slaap|Sono REM", FIELD_NONE,
+     "rem_sleep_minutes", NULL},
+    {"Leichtschlaf|Sommeil léger|Sueño ligero|Sonno leggero|Lichte slaap|Sono leve", FIELD_NONE,
+     "light_sleep_minutes", NULL},
+    {"Ruhepuls|Ruheherzfrequenz|Fréquence cardiaque au repos|FC au repos|FC de repos|"
+     "Frecuencia cardiaca en reposo|Frecuencia cardíaca en reposo|FC en reposo|"
+     "Frequenza cardiaca a riposo|Hartslag in rust|Rusthartslag|Frequência cardíaca em repouso",
+     FIELD_NONE, "resting_heart_rate", NULL},
+    {"Herzfrequenzvariabilität|HFV|Variabilité de la fréquence cardiaque|VFC|"
+     "Variabilidad de la frecuencia cardiaca|Variabilità della frequenza cardiaca",
+     FIELD_NONE, "hrv_rmssd", NULL},
+    {"Distanz|Strecke|Distancia|Distanza|Afstand|Distância", FIELD_NONE, "distance", NULL},
+    {"Kalorien|Calorías|Calorie|Calorieën|Calorias", FIELD_NONE, "total_energy", NULL},
+    {"Aktive Minuten|Minutes actives|Minutos activos|Minuti attivi|Minutos ativos", FIELD_NONE,
+     "active_minutes", NULL},
+    {"Körperfett|Masse grasse|Grasa corporal|Grasso corporeo|Lichaamsvet|Gordura corporal",
+     FIELD_NONE, "body_fat", NULL},
+    {"Sauerstoffsättigung|Saturation en oxygène|Saturación de oxígeno|Saturazione di ossigeno",
+     FIELD_NONE, "blood_oxygen", NULL},
+    {"Körpertemperatur|Température corporelle|Temperatura corporal", FIELD_NONE, "body_temperature",
+     NULL},
+    {"Blutzucker|Glycémie|Glucosa|Glicemia", FIELD_NONE, "blood_glucose", NULL},
+    {"Stimmung|Humeur|Estado de ánimo|Umore|Humor", FIELD_NONE, "mood", NULL},
+    {"Schlafenszeit|Zubettgehzeit|Heure du coucher|Hora de acostarse", FIELD_NONE, "bedtime", NULL},
+    {"Aufwachzeit|Aufstehzeit|Heure du lever|Hora de despertar", FIELD_NONE, "wake_time", NULL},
 };
 
 static const struct table_column long_columns[] = {

@@ -197,10 +197,13 @@ const char *table_error(const struct reader *r)
 
 /* ---- recognising ---- */
 
+enum { DOUBTFUL = 10 }; /* sure enough to say what is wrong with it */
+
 struct glance {
     struct table table;
     unsigned sure;
     bool is_done;
+    bool has_rows;
 };
 
 /* For an open format the first rows must have dates where the header says so. */
@@ -217,11 +220,44 @@ static enum weir_status on_glance(void *user, const struct csv_row *row)
         g->is_done = !t->format->is_open;
         return WEIR_OK;
     }
+    g->has_rows = true;
     size_t at = t->at[FIELD_DATE];
     if (at >= row->n || !cell_time(row->fields[at], DATES_UNKNOWN, &time)) return WEIR_OK;
     g->sure = t->format->sure;
     g->is_done = true;
     return WEIR_OK;
+}
+
+/* Whether a line that is no CSV (too wide, of another encoding) would have a column of dates. */
+static bool begins_with_date(const struct table_format *f, struct weir_slice head)
+{
+    static const char ends[] = {',', ';', '\t', '\n', '\r'};
+    struct weir_slice bom = SLICE("\xEF\xBB\xBF");
+    if (head.len >= bom.len && memcmp(head.ptr, bom.ptr, bom.len) == 0)
+        head = slice_from(head, bom.len);
+    for (size_t i = 0, from = 0; i < head.len && head.ptr[i] != 0; i++) {
+        if (!memchr(ends, head.ptr[i], sizeof ends)) continue;
+        struct weir_slice name = slice_of(head.ptr + from, i - from);
+        if (table_has_field(f, FIELD_DATE, name) && head.ptr[i] != '\n') return true;
+        if (head.ptr[i] == '\n' || head.ptr[i] == '\r') return false;
+        from = i + 1;
+    }
+    return false;
+}
+
+/*
+ * A table that cannot be read, but is plainly meant to be one, is left to the reader, whose words
+ * say more than "unknown" does.
+ */
+static unsigned doubtful(const struct glance *g, enum weir_status st, struct weir_slice head)
+{
+    const struct table *t = &g->table;
+    const struct table_format *last = &t->formats[t->n_formats - 1];
+    if (g->sure > 0 || !last->is_open) return g->sure;
+    if (t->format) return st != WEIR_OK || !g->has_rows ? DOUBTFUL : 0;
+    /* A header that is longer than all that was looked at is not a small one. */
+    bool is_endless = t->n_before == 0 && head.len >= READER_HEAD_BYTES;
+    return (st != WEIR_OK || is_endless) && begins_with_date(last, head) ? DOUBTFUL : 0;
 }
 
 unsigned table_recognise(const struct table_format *formats, size_t n, struct weir_slice file_name,
@@ -235,9 +271,9 @@ unsigned table_recognise(const struct table_format *formats, size_t n, struct we
     enum weir_status st = csv_init(&t->csv, on_glance, &g);
     if (st == WEIR_OK) st = csv_feed(&t->csv, head);
     if (st == WEIR_OK && head.len < READER_HEAD_BYTES) st = csv_end(&t->csv);
+    unsigned sure = doubtful(&g, st, head);
     csv_fini(&t->csv);
     arena_fini(&t->names);
     mem_free(t->state);
-    /* What is wrong behind a header that is known is for the reader to say. */
-    return g.sure;
+    return sure;
 }

@@ -127,6 +127,13 @@ static bool is_called(const char *names, struct weir_slice label, struct weir_sl
     return false;
 }
 
+bool table_has_field(const struct table_format *f, enum table_field field, struct weir_slice name)
+{
+    for (size_t i = 0; i < f->n_columns; i++)
+        if (f->columns[i].field == field && is_called(f->columns[i].names, name, name)) return true;
+    return false;
+}
+
 static enum weir_status bind_known(struct table *t, const struct table_column *c,
                                    struct table_bound *b, struct weir_slice unit)
 {

@@ -8,6 +8,9 @@
 WEIR_MUST_CHECK enum weir_status table_bind(struct table *t, const struct table_format *f,
                                             const struct csv_row *header);
 
+/* Whether a format knows a column of this name for the field. */
+bool table_has_field(const struct table_format *f, enum table_field field, struct weir_slice name);
+
 /* Whether the format has all it needs. */
 bool table_is_bound(const struct table *t, const struct table_format *f);
 

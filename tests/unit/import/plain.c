@@ -91,6 +91,42 @@ TEST(semicolons_bring_decimal_commas_and_points_for_thousands)
           "day steps 2025-03-01 11802 [plain]\nday weight 2025-03-01 70.5 [plain]\n");
 }
 
+TEST(translated_headers_are_known)
+{
+    PLAIN(
+        "Datum;Schritte;Gewicht (kg);Schlaf (Stunden);Ruhepuls\n01.03.2025;10.432;70,5;7,5;58\n",
+        "day steps 2025-03-01 10432 [plain]\nday weight 2025-03-01 70.5 [plain]\n"
+        "day sleep_minutes 2025-03-01 450 [plain]\nday resting_heart_rate 2025-03-01 58 [plain]\n");
+    PLAIN("Date;Pas;POIDS (kg);Durée de sommeil\n31/03/2025;5000;70,5;7h 30min\n",
+          "day steps 2025-03-31 5000 [plain]\nday weight 2025-03-31 70.5 [plain]\n"
+          "day sleep_minutes 2025-03-31 450 [plain]\n");
+}
+
+TEST(a_table_that_cannot_be_read_is_left_to_the_reader_to_say_why)
+{
+    static const struct {
+        const char *input, *want;
+    } cases[] = {
+        {"date,gr\xF6\xDF"
+         "e\n2025-03-01,1\n",
+         "error invalid_field: line 1: not UTF-8 (perhaps Latin-1 or Windows-1252); save the file "
+         "as "
+         "UTF-8\n"},
+        {"date,steps\n2025-03-01,\"1\n",
+         "error invalid_field: line 2: a quote that is never closed\n"},
+        {"date,steps\n", ""},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        T_EQ_STR(weir_slice_of(record_kind("x", weir_slice_of(cases[i].input))), "plain");
+        PLAIN(cases[i].input, cases[i].want);
+    }
+    struct text wide = {0};
+    text_printf(&wide, "date");
+    for (unsigned i = 0; i < 10000; i++) text_printf(&wide, ",c%u", i);
+    T_EQ_STR(weir_slice_of(record_kind("x", text_slice(&wide))), "plain");
+    text_fini(&wide);
+}
+
 TEST(the_order_of_dates_is_learned_from_all_first_rows)
 {
     PLAIN("date,steps\n03/04/2025,1\n25/04/2025,2\n",
