@@ -20,6 +20,7 @@ enum {
     LEAF_FACTS = 150000,      /* most samples in a document that has more than a day */
     JOIN_FACTS = 100000,      /* most samples that are joined with a document at once */
     COMMIT_BYTES = 3 << 20,   /* what is written at once, about */
+    PUT_BYTES = 256,          /* of a document beside its body, in memory and in a commit */
     STAGE_MARGIN = 48 * 3600, /* stages before and behind a day that may be of its night */
     MAX_REST = DOC_MAX_NAME + 32,
 };
@@ -60,7 +61,7 @@ enum weir_status flush_put(struct flush *x, const char *kind, const char *rest, 
     struct put *p = id ? rows_push(&x->puts, sizeof *p) : NULL;
     if (!p) return WEIR_NOMEM;
     *p = (struct put){.kind = kind, .id = id, .version = version, .body = *body};
-    x->put_bytes += body->len;
+    x->put_bytes += body->len + PUT_BYTES;
     weir_buf_init(body, STORE_DOC_BYTES);
     return WEIR_OK;
 }
