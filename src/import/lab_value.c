@@ -28,7 +28,7 @@ static bool is_harmless(struct weir_slice word)
 static struct weir_slice without_addition(struct weir_slice name)
 {
     struct weir_slice none = {0};
-    if (name.len == 0) return none;
+    if (name.len == 0 || !name.ptr) return none;
     bool is_bracket = name.ptr[name.len - 1] == ')';
     const char *at = memrchr(name.ptr, is_bracket ? '(' : ',', name.len);
     if (!at) at = memrchr(name.ptr, ' ', name.len);
