@@ -309,11 +309,15 @@ static bool gather_workouts(struct run *r, const struct plan_where *where,
     const struct workout *w;
     size_t n;
     if (!load_workouts(r, &w, &n) || !points_alloc(r, n, out)) return false;
+    int32_t *unknown = run_alloc(r, (r->n_unknown + n) * sizeof *unknown);
+    if (!unknown) return false;
+    if (r->n_unknown > 0) memcpy(unknown, r->unknown_days, r->n_unknown * sizeof *unknown);
+    r->unknown_days = unknown;
     for (size_t i = 0; i < n; i++) {
         if (!is_of(&w[i], r->plan->activity) || !is_in(map, w[i].day)) continue;
         if (!meets_own(r, where, &w[i])) continue;
         double value = field_of(&w[i], r->plan->field);
-        if (isnan(value)) r->n_unknown++;
+        if (isnan(value)) unknown[r->n_unknown++] = w[i].day;
         else points_push(out, w[i].day, value);
     }
     return true;

@@ -47,8 +47,9 @@ static const char *group_name(struct run *r, int32_t number)
 struct buckets {
     int32_t first;
     size_t n;
-    size_t *ends;   /* behind the last value of each */
-    double *values; /* by bucket, in the order of days within */
+    size_t *ends;      /* behind the last value of each */
+    double *values;    /* by bucket, in the order of days within */
+    bool *has_unknown; /* there was something, and how much is not known: that is not 0 */
 };
 
 /* Where nothing is something: no run in a month is a sum of 0. */
@@ -83,9 +84,15 @@ static bool fill_buckets(struct run *r, const struct points *p, struct buckets *
     if (!range_of(r, p, b)) return false;
     b->ends = run_alloc(r, (b->n + 1) * sizeof *b->ends);
     b->values = run_alloc(r, p->n * sizeof *b->values);
-    if (!b->ends || !b->values) return false;
+    b->has_unknown = run_alloc(r, b->n);
+    if (!b->ends || !b->values || !b->has_unknown) return false;
     memset(b->ends, 0, (b->n + 1) * sizeof *b->ends);
+    memset(b->has_unknown, 0, b->n);
     enum plan_group group = r->plan->group;
+    for (size_t i = 0; i < r->n_unknown; i++) {
+        int32_t at = group_of(group, r->unknown_days[i]) - b->first;
+        if (at >= 0 && (size_t)at < b->n) b->has_unknown[at] = true;
+    }
     for (size_t i = 0; i < p->n; i++) b->ends[group_of(group, p->days[i]) - b->first + 1]++;
     for (size_t i = 1; i <= b->n; i++) b->ends[i] += b->ends[i - 1];
     /* ends[k] is where bucket k begins, until it was filled and is where it ends. */
@@ -117,7 +124,7 @@ static const struct plan_row *put_groups(struct run *r, const struct buckets *b)
         const double *values = b->values + at;
         size_t len = b->ends[i] - at;
         at = b->ends[i];
-        if (len == 0 && !counts_none(r->plan)) continue;
+        if (len == 0 && (!counts_none(r->plan) || b->has_unknown[i])) continue;
         double value = run_stat(r, values, len);
         rows[n] = (struct plan_row){DAY_NONE, group_name(r, b->first + (int32_t)i), value, len, 0};
         bool is_best = !best || is_better(r->plan->pick, value, best->value);

@@ -75,6 +75,7 @@ struct run {
     bool drops_partial;
     int32_t partial_day; /* the newest day that is unfinished, of those that are used */
     size_t n_partial, n_not_worn, n_implausible, n_unknown;
+    int32_t *unknown_days; /* n_unknown: of sessions that do not say the field */
 };
 
 /* What a number is, for its unit. */
