@@ -42,7 +42,7 @@ static const struct unit units[] = {
     {"points", "point|score|pts", "points", 1, 0},
     {"drinks", "drink|count", "drinks", 1, 0},
     {"kg/m2", "kg/m^2|kg/m²|count", "bmi", 1, 0},
-    {"ml/kg/min", "ml/kg*min|ml/min·kg|ml/(kg*min)|ml/min/kg", "uptake", 1, 0},
+    {"ml/kg/min", "ml/kg*min|ml/min·kg|ml/(kg*min)|ml/(kg·min)|ml/min/kg", "uptake", 1, 0},
     {"km/h", "kph|km/hr|kilometers per hour|kilometres per hour", "speed", 1, 0},
     {"mph", "mi/hr|mi/h|miles per hour", "speed", 1.609344, 0},
     {"m/s", "", "speed", 3.6, 0},

@@ -11,7 +11,7 @@
 #include "data/day.h"
 #include "import/cell.h"
 
-enum { CENTURY = 2000, MAX_TEXT = 64 };
+enum { CENTURY = 2000, PIVOT = 70, MAX_TEXT = 64 }; /* 70 is 1970, 69 is 2069 */
 
 /* The text that is left to read. */
 struct scan {
@@ -85,7 +85,8 @@ static struct weir_slice take_word(struct scan *s)
 
 static int full_year(int year, unsigned n_digits)
 {
-    return n_digits == 2 ? CENTURY + year : year;
+    if (n_digits != 2) return year;
+    return year < PIVOT ? CENTURY + year : CENTURY - 100 + year;
 }
 
 static bool set_day(struct cell_time *t, int year, int month, int day)

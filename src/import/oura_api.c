@@ -236,7 +236,10 @@ static size_t shape_of(const struct weir_json *v)
 
 static unsigned judge(const struct weir_json *v)
 {
-    return shape_of(v) < N_SHAPES ? 90 : 0;
+    if (shape_of(v) < N_SHAPES) return 90;
+    const struct weir_json *list = json_at(weir_json_first(v), "data");
+    bool is_list = weir_json_type_of(list) == WEIR_JSON_ARRAY && weir_json_first(list);
+    return is_list && shape_of(weir_json_first(list)) < N_SHAPES ? 90 : 0;
 }
 
 static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
@@ -245,13 +248,35 @@ static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
     return json_recognise(head, judge);
 }
 
-static enum weir_status row(struct json_file *f, const struct json_row *r)
+static enum weir_status give(struct json_file *f, const struct weir_json *v)
 {
-    size_t shape = shape_of(r->value);
-    if (shape < N_SHAPES) return shapes[shape].row(f, r->value);
-    if (r->had_lists) return WEIR_OK; /* only what was around them */
+    size_t shape = shape_of(v);
+    if (shape < N_SHAPES) return shapes[shape].row(f, v);
     json_refuse(f, "a record that is none of those known of Oura");
     return WEIR_OK;
+}
+
+/* {"sleep": {"data": […]}, …}: answers of the API, collected under their names. */
+static enum weir_status give_answers(struct json_file *f, const struct weir_json *v, bool *is_known)
+{
+    for (const struct weir_json *m = weir_json_first(v); m; m = weir_json_next(m)) {
+        const struct weir_json *list = json_at(m, "data");
+        if (weir_json_type_of(list) != WEIR_JSON_ARRAY) continue;
+        *is_known = true;
+        for (const struct weir_json *e = weir_json_first(list); e; e = weir_json_next(e)) {
+            enum weir_status st = give(f, e);
+            if (st != WEIR_OK) return st;
+        }
+    }
+    return WEIR_OK;
+}
+
+static enum weir_status row(struct json_file *f, const struct json_row *r)
+{
+    bool is_known = r->had_lists; /* then it is only what was around them */
+    if (shape_of(r->value) < N_SHAPES) return give(f, r->value);
+    enum weir_status st = give_answers(f, r->value, &is_known);
+    return st == WEIR_OK && !is_known ? give(f, r->value) : st;
 }
 
 static enum weir_status open(struct reader **out, const struct reader_context *c)

@@ -45,13 +45,24 @@ static struct weir_slice without_package(struct weir_slice label)
 
 /* ---- units ---- */
 
+/* The bracket that the last one closes: of "VO2max (ml/(kg*min))" the first. */
+static const char *opening(struct weir_slice label, char open, char close)
+{
+    int depth = 0;
+    for (size_t i = label.len; i > 0; i--) {
+        if (label.ptr[i - 1] == close) depth++;
+        if (label.ptr[i - 1] == open && --depth == 0) return label.ptr + i - 1;
+    }
+    return NULL;
+}
+
 /* "Weight (lb)": the name, and the unit when what stands in the brackets is one. */
 static struct weir_slice split_brackets(struct weir_slice label, struct weir_slice *unit)
 {
     *unit = (struct weir_slice){0};
     char last = label.len > 0 ? label.ptr[label.len - 1] : 0;
     if (last != ')' && last != ']') return label;
-    const char *open = memrchr(label.ptr, last == ')' ? '(' : '[', label.len);
+    const char *open = opening(label, last == ')' ? '(' : '[', last);
     if (!open) return label;
     struct weir_slice inside =
         cell_trim(slice_of(open + 1, (size_t)(label.ptr + label.len - 1 - (open + 1))));

@@ -91,6 +91,26 @@ TEST(semicolons_bring_decimal_commas_and_points_for_thousands)
           "day steps 2025-03-01 11802 [plain]\nday weight 2025-03-01 70.5 [plain]\n");
 }
 
+TEST(tables_that_programs_copy_from_telephones_are_known)
+{
+    PLAIN(
+        "Date,Active Energy (kcal),Heart Rate [Avg] (count/min),Sleep Analysis [Asleep] (hr),Step "
+        "Count (count),Walking + Running Distance (mi),Weight & Body Mass (lb),VO2 Max "
+        "(ml/(kg·min))\n"
+        "2025-03-01 00:00:00,472.5,71.5,7.5,11802,1,100,41\n",
+        "day active_energy 2025-03-01 472.5 [plain]\nday heart_rate 2025-03-01 71.5 [plain]\n"
+        "day sleep_minutes 2025-03-01 450 [plain]\nday steps 2025-03-01 11802 [plain]\n"
+        "day distance 2025-03-01 1.609344 [plain]\nday weight 2025-03-01 45.359237 [plain]\n"
+        "day vo2max 2025-03-01 41 [plain]\n");
+    PLAIN("Date,Move Minutes count,Calories (kcal),Distance (m),Average heart rate (bpm),Max heart "
+          "rate (bpm),Step count,Average weight (kg)\n"
+          "2025-03-01,42,2200.5,8500,71,140,11802,77.6\n",
+          "day active_minutes 2025-03-01 42 [plain]\nday total_energy 2025-03-01 2200.5 [plain]\n"
+          "day distance 2025-03-01 8.5 [plain]\nday heart_rate 2025-03-01 71 [plain]\n"
+          "day max_heart_rate 2025-03-01 140 [plain]\nday steps 2025-03-01 11802 [plain]\n"
+          "day weight 2025-03-01 77.6 [plain]\n");
+}
+
 TEST(translated_headers_are_known)
 {
     PLAIN(

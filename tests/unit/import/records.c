@@ -188,6 +188,17 @@ TEST(oura_days_scores_hearts_and_workouts_are_known_by_their_members)
               "sample heart_rate 2025-03-01T07:00:00-05:00 60 [Oura Ring watch]\n");
 }
 
+TEST(answers_of_the_oura_api_may_be_collected)
+{
+    const char *input = "{\"daily_sleep\":{\"data\":[{\"day\":\"2025-03-01\",\"score\":91,"
+                        "\"contributors\":{\"deep_sleep\":90}}],\"next_token\":null},"
+                        "\"vo2_max\":{\"data\":[{\"day\":\"2025-03-01\",\"vo2_max\":41}]}}";
+    KIND_IS("oura-api", input);
+    RECORD_IS(&reader_oura_api, "f", input,
+              "day sleep_score 2025-03-01 91 [Oura Ring watch]\n"
+              "day vo2max 2025-03-01 41 [Oura Ring watch]\n");
+}
+
 /* ---- Garmin ---- */
 
 TEST(a_garmin_day_that_is_not_over_is_partial_and_minus_one_is_nothing)
