@@ -17,6 +17,7 @@
 enum {
     TRIES = 50,
     TRY_EVERY_MS = 100,
+    PENDING_BYTES = 4 << 20, /* a command has no readers to keep events for */
 };
 
 /* ---- which ---- */
@@ -156,7 +157,8 @@ static bool become_owner_of(const char *folder)
 enum weir_status data_folder_open(const char *folder, struct store **store)
 {
     struct store_error error = {{0}};
-    const struct store_options options = {.durability = STORE_DURABLE_FULL};
+    const struct store_options options = {.durability = STORE_DURABLE_FULL,
+                                          .pending_bytes = PENDING_BYTES};
     if (!become_owner_of(folder)) return WEIR_IO;
     enum weir_status st = store_open(store, folder, &options, &error);
     if (st != WEIR_OK && st != WEIR_LOCKED)
