@@ -5,7 +5,9 @@
  * Sums: a sweep over time, source by source, the most believed first. What time the sources before
  * have covered counts no more; a sample that lies free counts exactly, one that is covered in part
  * counts by its free share, and one over midnight is shared out between the days. Samples
- * of no length count unless their moment is covered, and cover the same moment alone.
+ * of no length count unless their moment is covered, and cover the same moment alone. Somebody who
+ * wears two devices of one class all day is not measured by the second in the pauses of the first:
+ * for movement, pauses of up to an hour are covered within the class.
  *
  * All others: of each day the samples of one source, that of the most believed class which has
  * plausible ones, and among its class the one with most of them. A mixture of devices would be
@@ -21,7 +23,10 @@
 #include "base/check.h"
 #include "base/mem.h"
 
-enum { DAY_MINUTES = 1440 };
+enum {
+    DAY_MINUTES = 1440,
+    PAUSE = 3600, /* seconds in which somebody who wears a device may not have moved */
+};
 
 /* ---- order ---- */
 
@@ -150,6 +155,9 @@ struct sweep {
     const struct merge_input *in;
     struct spans covered, next; /* time that is taken, apart and rising; and room for the next */
     struct spans points, next_points;
+    struct spans peers, next_peers; /* what sources of the same class have taken */
+    struct spans wide;              /* what counts as taken for the next of that class */
+    bool has_peers;                 /* there is a class with several sources */
     struct day_sum days[MERGE_DAYS];
 };
 
@@ -173,20 +181,21 @@ static void count_piece(struct sweep *w, const struct fact *f, int64_t from, int
     }
 }
 
-/* `c` is the first covered span that may touch the sample, or any behind it. */
-static void count_free(struct sweep *w, const struct fact *f, size_t c)
+/* `c` is the first span taken that may touch the sample, or any behind it. */
+static void count_free(struct sweep *w, const struct fact *f, const struct spans *taken, size_t c)
 {
     int64_t at = f->at, end = f->at + f->seconds;
-    for (; c < w->covered.n && w->covered.ptr[c].from < end; c++) {
-        if (w->covered.ptr[c].from > at) count_piece(w, f, at, w->covered.ptr[c].from);
-        at = w->covered.ptr[c].to;
+    for (; c < taken->n && taken->ptr[c].from < end; c++) {
+        if (taken->ptr[c].from > at) count_piece(w, f, at, taken->ptr[c].from);
+        at = taken->ptr[c].to;
     }
     if (at < end) count_piece(w, f, at, end);
 }
 
-static void count_point(struct sweep *w, const struct fact *f, size_t c, size_t p)
+static void count_point(struct sweep *w, const struct fact *f, const struct spans *taken, size_t c,
+                        size_t p)
 {
-    if (c < w->covered.n && w->covered.ptr[c].from <= f->at) return;
+    if (c < taken->n && taken->ptr[c].from <= f->at) return;
     if (p < w->points.n && w->points.ptr[p].from == f->at) return;
     count_piece(w, f, f->at, f->at);
 }
@@ -201,33 +210,53 @@ static void push_span(struct spans *s, int64_t from, int64_t to)
     s->ptr[s->n++] = (struct span){from, to};
 }
 
-/* The union of what is covered and the source's own samples, both rising by their start. */
-static void cover(struct sweep *w, const uint32_t *index, size_t n)
+/* The union of some spans and the source's own samples, both rising by their start. */
+static void unite_spans(struct sweep *w, const struct spans *old, struct spans *out,
+                        const uint32_t *index, size_t n, bool of_points)
 {
-    w->next.n = w->next_points.n = 0;
-    size_t c = 0, p = 0;
+    size_t c = 0;
+    out->n = 0;
     for (size_t i = 0; i < n; i++) {
         const struct fact *f = &w->in->facts[index[i]];
-        while (c < w->covered.n && w->covered.ptr[c].from <= f->at) {
-            push_span(&w->next, w->covered.ptr[c].from, w->covered.ptr[c].to);
-            c++;
-        }
-        while (p < w->points.n && w->points.ptr[p].from <= f->at) {
-            push_span(&w->next_points, w->points.ptr[p].from, w->points.ptr[p].to);
-            p++;
-        }
-        struct spans *to = f->seconds > 0 ? &w->next : &w->next_points;
-        push_span(to, f->at, f->at + f->seconds);
+        if ((f->seconds == 0) != of_points) continue;
+        for (; c < old->n && old->ptr[c].from <= f->at; c++)
+            push_span(out, old->ptr[c].from, old->ptr[c].to);
+        push_span(out, f->at, f->at + f->seconds);
     }
-    for (; c < w->covered.n; c++) push_span(&w->next, w->covered.ptr[c].from, w->covered.ptr[c].to);
-    for (; p < w->points.n; p++)
-        push_span(&w->next_points, w->points.ptr[p].from, w->points.ptr[p].to);
-    struct spans old = w->covered;
-    w->covered = w->next;
-    w->next = old;
-    old = w->points;
-    w->points = w->next_points;
-    w->next_points = old;
+    for (; c < old->n; c++) push_span(out, old->ptr[c].from, old->ptr[c].to);
+}
+
+static void swap_spans(struct spans *a, struct spans *b)
+{
+    struct spans old = *a;
+    *a = *b;
+    *b = old;
+}
+
+static void cover(struct sweep *w, const uint32_t *index, size_t n)
+{
+    unite_spans(w, &w->covered, &w->next, index, n, false);
+    swap_spans(&w->covered, &w->next);
+    unite_spans(w, &w->points, &w->next_points, index, n, true);
+    swap_spans(&w->points, &w->next_points);
+    if (!w->has_peers) return;
+    unite_spans(w, &w->peers, &w->next_peers, index, n, false);
+    swap_spans(&w->peers, &w->next_peers);
+}
+
+/* All that is taken, and the pauses of sources of the same class. */
+static void widen(struct sweep *w)
+{
+    size_t p = 0;
+    w->wide.n = 0;
+    for (size_t c = 0; c < w->covered.n; c++) {
+        push_span(&w->wide, w->covered.ptr[c].from, w->covered.ptr[c].to);
+        while (p < w->peers.n && w->peers.ptr[p].to <= w->covered.ptr[c].to) p++;
+        /* What a class has taken is covered, so each of its spans ends in one of those. */
+        bool has_pause = p > 0 && p < w->peers.n && c + 1 < w->covered.n;
+        if (!has_pause || w->peers.ptr[p].from - w->peers.ptr[p - 1].to > PAUSE) continue;
+        push_span(&w->wide, w->covered.ptr[c].to, w->covered.ptr[c + 1].from);
+    }
 }
 
 /* The same source and interval with several values: the larger counts, which stands last. */
@@ -240,14 +269,19 @@ static bool is_outdone(const struct merge_input *in, const uint32_t *index, size
 
 static void add_source(struct sweep *w, uint16_t source, const uint32_t *index, size_t n)
 {
+    const struct spans *taken = &w->covered;
+    if (w->peers.n > 0) {
+        widen(w);
+        taken = &w->wide;
+    }
     size_t c = 0, p = 0;
     for (size_t i = 0; i < n; i++) {
         const struct fact *f = &w->in->facts[index[i]];
-        while (c < w->covered.n && w->covered.ptr[c].to <= f->at) c++;
+        while (c < taken->n && taken->ptr[c].to <= f->at) c++;
         while (p < w->points.n && w->points.ptr[p].from < f->at) p++;
         if (is_outdone(w->in, index, i, n)) continue;
-        if (f->seconds > 0) count_free(w, f, c);
-        else count_point(w, f, c, p);
+        if (f->seconds > 0) count_free(w, f, taken, c);
+        else count_point(w, f, taken, c, p);
     }
     for (size_t i = 0; i < MERGE_DAYS; i++) {
         struct day_sum *d = &w->days[i];
@@ -264,26 +298,52 @@ static void add_source(struct sweep *w, uint16_t source, const uint32_t *index, 
     cover(w, index, n);
 }
 
+enum { N_SPANS = 7 };
+
+static void spans_of(struct sweep *w, struct spans *out[N_SPANS])
+{
+    struct spans *all[N_SPANS] = {&w->covered, &w->next,       &w->points, &w->next_points,
+                                  &w->peers,   &w->next_peers, &w->wide};
+    memcpy(out, all, sizeof all);
+}
+
+static unsigned rank_at(const struct merge_input *in, const struct by_source *b, size_t i)
+{
+    return merge_rank(in->metric, in->kinds[b->sources[i]]);
+}
+
+static enum weir_status sweep_init(struct sweep *w, const struct merge_input *in,
+                                   const struct by_source *b)
+{
+    *w = (struct sweep){.in = in};
+    for (size_t i = 1; i < b->n; i++)
+        if (rank_at(in, b, i) == rank_at(in, b, i - 1)) w->has_peers = true;
+    if (strcmp(in->metric->group, "activity") != 0) w->has_peers = false;
+    struct spans *all[N_SPANS];
+    spans_of(w, all);
+    for (size_t i = 0; i < (w->has_peers ? N_SPANS : 4); i++) {
+        all[i]->ptr = mem_alloc(in->n * sizeof *all[i]->ptr + 1);
+        if (!all[i]->ptr) return WEIR_NOMEM;
+    }
+    return WEIR_OK;
+}
+
 static void sweep_fini(struct sweep *w)
 {
-    mem_free(w->covered.ptr);
-    mem_free(w->next.ptr);
-    mem_free(w->points.ptr);
-    mem_free(w->next_points.ptr);
+    struct spans *all[N_SPANS];
+    spans_of(w, all);
+    for (size_t i = 0; i < N_SPANS; i++) mem_free(all[i]->ptr);
 }
 
 static enum weir_status merge_sums(const struct merge_input *in, const struct by_source *b,
                                    struct merged_day *out, size_t *n)
 {
-    struct sweep w = {.in = in};
-    enum weir_status st = WEIR_NOMEM;
-    struct spans *all[] = {&w.covered, &w.next, &w.points, &w.next_points};
-    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-        all[i]->ptr = mem_alloc(in->n * sizeof *all[i]->ptr + 1);
-        if (!all[i]->ptr) goto out;
-    }
+    struct sweep w;
+    enum weir_status st = sweep_init(&w, in, b);
+    if (st != WEIR_OK) goto out;
     size_t at = 0;
     for (size_t i = 0; i < b->n; i++) {
+        if (i > 0 && rank_at(in, b, i) != rank_at(in, b, i - 1)) w.peers.n = 0;
         add_source(&w, b->sources[i], b->index + at, b->ends[i] - at);
         at = b->ends[i];
     }
@@ -291,7 +351,6 @@ static enum weir_status merge_sums(const struct merge_input *in, const struct by
         const struct day_sum *d = &w.days[day - in->from];
         if (d->has_value) out[(*n)++] = (struct merged_day){d->sum, day, d->source};
     }
-    st = WEIR_OK;
 out:
     sweep_fini(&w);
     return st;

@@ -53,18 +53,42 @@ static struct merge_input input(const char *name, const struct fact *facts, size
                                 .to = FIRST_DAY + N_DAYS - 1};
 }
 
+static bool is_before(const struct fact *a, const struct fact *b)
+{
+    const struct metric *m = metric("steps");
+    unsigned x = merge_rank(m, kinds[a->source]), y = merge_rank(m, kinds[b->source]);
+    return x < y || (x == y && a->source < b->source);
+}
+
+static bool is_on(const struct fact *f, int64_t at)
+{
+    return at >= f->at && at < f->at + f->seconds;
+}
+
+/* In a pause of at most an hour of those of the same class that come before. */
+static bool is_in_pause(const struct fact *facts, size_t n, const struct fact *f, int64_t at)
+{
+    int64_t last = INT64_MIN / 2, next = INT64_MAX / 2;
+    for (size_t i = 0; i < n; i++) {
+        const struct fact *o = &facts[i];
+        if (o->seconds == 0 || kinds[o->source] != kinds[f->source] || o->source >= f->source)
+            continue;
+        int64_t end = o->at + o->seconds;
+        if (end <= at && end > last) last = end;
+        if (o->at > at && o->at < next) next = o->at;
+    }
+    return next - last <= 3600;
+}
+
 /* Whether somebody who is believed more has anything in this minute; at a point, also points. */
 static bool is_taken(const struct fact *facts, size_t n, const struct fact *f, int64_t at)
 {
-    const struct metric *m = metric("steps");
     for (size_t i = 0; i < n; i++) {
-        unsigned mine = merge_rank(m, kinds[f->source]),
-                 other = merge_rank(m, kinds[facts[i].source]);
-        if (other > mine || (other == mine && facts[i].source >= f->source)) continue;
-        if (at >= facts[i].at && at < facts[i].at + facts[i].seconds) return true;
+        if (!is_before(&facts[i], f)) continue;
+        if (is_on(&facts[i], at)) return true;
         if (f->seconds == 0 && facts[i].seconds == 0 && facts[i].at == at) return true;
     }
-    return false;
+    return is_in_pause(facts, n, f, at);
 }
 
 static bool is_outdone(const struct fact *facts, size_t n, const struct fact *f)
@@ -115,6 +139,32 @@ TEST(sums_are_those_of_every_minute)
         }
         T_EQ(k, n_days);
     }
+}
+
+TEST(two_watches_worn_all_day_are_not_added)
+{
+    static const enum source_class both[] = {SOURCE_WATCH, SOURCE_WATCH};
+    struct fact facts[400];
+    size_t n = 0, n_days;
+    double first = 0;
+    for (int minute = 0; minute < 900; minute += 5) {
+        int64_t at = (int64_t)FIRST_DAY * DAY_SECONDS + (360 + minute) * 60;
+        /* A minute of each five by one, and all the time by the other. */
+        facts[n++] = (struct fact){.at = at, .value = 40, .seconds = 60, .source = 0};
+        facts[n++] = (struct fact){.at = at, .value = 41, .seconds = 300, .source = 1};
+        first += 40;
+    }
+    /* The first one's battery is empty by nine in the evening. */
+    int64_t evening = (int64_t)FIRST_DAY * DAY_SECONDS + (360 + 900) * 60;
+    facts[n++] = (struct fact){.at = evening, .value = 500, .seconds = 600, .source = 1};
+    struct merge_input in = input("steps", facts, n);
+    in.kinds = both;
+    in.n_sources = 2;
+    struct merged_day days[MERGE_DAYS];
+    T_EQ(merge_days(&in, days, &n_days), WEIR_OK);
+    T_EQ(n_days, 1);
+    /* Of the second one's last piece before, four minutes lie behind all that the first has. */
+    T_OK(fabs(days[0].value - (first + 500 + 41 * 0.8)) < 1e-9);
 }
 
 TEST(what_lies_free_is_exact)
