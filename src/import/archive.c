@@ -79,6 +79,19 @@ static const char *keep_text(struct archive *a, const char *first, const char *s
     return kept;
 }
 
+/* "export.zip: a/b.xml". Names of members are printed: what would speak to a terminal is blank. */
+static const char *keep_name(struct archive *a, const char *path, const char *member)
+{
+    size_t begin = strlen(path) + 2;
+    size_t len = begin + strlen(member);
+    char *kept = arena_alloc(&a->names, len + 1);
+    if (!kept) return NULL;
+    snprintf(kept, len + 1, "%s: %s", path, member);
+    for (char *c = kept + begin; *c != 0; c++)
+        if ((unsigned char)*c < 0x20 || *c == 0x7F) *c = ' ';
+    return kept;
+}
+
 static struct weir_slice last_part(struct weir_slice path)
 {
     size_t at = path.len;
@@ -190,8 +203,7 @@ static enum weir_status add_member(struct archive *a, const char *path, zip_uint
     if (trap) return fail(a, WEIR_INVALID, "%s: %s", path, trap);
     *packed += s.comp_size;
     if (name.len == 0 || name.ptr[name.len - 1] == '/') return WEIR_OK;
-    const char *kept = keep_text(a, path, ": ");
-    kept = kept ? keep_text(a, kept, s.name) : NULL;
+    const char *kept = keep_name(a, path, s.name);
     struct place place = {
         .item = {.name = kept, .bytes = s.size},
         .file = path,

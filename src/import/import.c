@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/utf8.h"
 #include "data/series.h"
 #include "import/archive.h"
 #include "import/import_impl.h"
@@ -56,6 +57,14 @@ struct run {
     bool is_damaged;       /* what was named cannot be read, or not unpacked */
 };
 
+/* Texts have parts of files in them, which must not speak to a terminal; and may have been cut. */
+static void make_printable(char *text)
+{
+    text[utf8_valid_prefix(weir_slice_of(text))] = 0;
+    for (; *text != 0; text++)
+        if ((unsigned char)*text < 0x20 || *text == 0x7F) *text = ' ';
+}
+
 __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r,
                                                                    enum weir_status st,
                                                                    const char *format, ...)
@@ -64,6 +73,7 @@ __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r
     va_start(args, format);
     vsnprintf(r->error->text, sizeof r->error->text, format, args);
     va_end(args);
+    make_printable(r->error->text);
     return st;
 }
 
@@ -103,12 +113,6 @@ static void running_remove(const struct running *mine)
 
 /* ---- progress ---- */
 
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 static void put_number(struct weir_buf *out, const char *key, uint64_t n)
 {
     weir_json_put_key(out, key);
@@ -119,8 +123,8 @@ static void put_progress(struct run *r, struct weir_buf *out)
 {
     const struct import_progress *p = &r->progress;
     weir_json_put_begin_object(out);
-    put_text(out, "file", p->file);
-    put_text(out, "kind", p->kind);
+    job_put_text(out, "file", p->file);
+    job_put_text(out, "kind", p->kind);
     put_number(out, "bytes", p->bytes);
     put_number(out, "total_bytes", p->total_bytes);
     put_number(out, "records", p->records);
@@ -599,8 +603,8 @@ static enum weir_status check_all(struct run *r)
 static void put_file(struct run *r, struct weir_buf *out)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "file", r->progress.file);
-    put_text(out, "kind", r->progress.kind);
+    job_put_text(out, "file", r->progress.file);
+    job_put_text(out, "kind", r->progress.kind);
     put_number(out, "bytes", archive_item(r->archive, r->job.item)->bytes);
     weir_json_put_end_object(out);
 }
@@ -662,19 +666,19 @@ static void put_started(struct run *r, struct weir_buf *out)
     char at[CLOCK_TEXT_BYTES];
     clock_format(at, clock_wall_ms(r->o->clock));
     weir_json_put_begin_object(out);
-    put_text(out, "file", r->o->paths[0]);
+    job_put_text(out, "file", r->o->paths[0]);
     put_number(out, "files", r->progress.n_files);
     put_number(out, "bytes", r->progress.total_bytes);
     weir_json_put_key(out, "resumed");
     weir_json_put_bool(out, r->job.is_resumed);
-    put_text(out, "at", at);
+    job_put_text(out, "at", at);
     weir_json_put_end_object(out);
 }
 
 static void put_failed(struct run *r, struct weir_buf *out)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "error", r->error->text);
+    job_put_text(out, "error", r->error->text);
     weir_json_put_end_object(out);
 }
 

@@ -59,6 +59,9 @@ WEIR_MUST_CHECK enum weir_status job_put(const struct job *j, struct commit *c, 
 WEIR_MUST_CHECK enum weir_status job_event(const struct job *j, struct commit *c, const char *type,
                                            struct weir_slice data);
 
+/* A member of an object with a text that may be anything, as names of files may. */
+void job_put_text(struct weir_buf *out, const char *key, const char *text);
+
 /* The last event, and no more after it. */
 void job_seal(const struct job *j, struct commit *c);
 

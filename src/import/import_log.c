@@ -12,6 +12,7 @@
 
 #include "base/slice.h"
 #include "base/ulid.h"
+#include "base/utf8.h"
 #include "import/import_impl.h"
 
 enum { HEX_BYTES = 32, LOG_KEEP_DAYS = 90 };
@@ -89,6 +90,17 @@ static void put_time(struct weir_buf *out, const char *key, int64_t ms)
     weir_json_put_str(out, text);
 }
 
+void job_put_text(struct weir_buf *out, const char *key, const char *text)
+{
+    struct weir_buf whole;
+    weir_buf_init(&whole, JOB_MAX_BYTES);
+    utf8_append_repaired(&whole, weir_slice_of(text ? text : ""));
+    weir_json_put_key(out, key);
+    if (text) weir_json_put_string(out, weir_buf_slice(&whole));
+    else weir_json_put_null(out);
+    weir_buf_fini(&whole);
+}
+
 enum weir_status job_put(const struct job *j, struct commit *c, const char *state)
 {
     struct weir_buf body;
@@ -98,8 +110,7 @@ enum weir_status job_put(const struct job *j, struct commit *c, const char *stat
     weir_json_put_str(&body, state);
     weir_json_put_key(&body, "log");
     weir_json_put_str(&body, j->log);
-    weir_json_put_key(&body, "file");
-    weir_json_put_str(&body, j->first_file);
+    job_put_text(&body, "file", j->first_file);
     weir_json_put_key(&body, "item");
     weir_json_put_uint(&body, j->item);
     weir_json_put_key(&body, "mark");
