@@ -57,10 +57,14 @@ struct run {
     bool is_damaged;       /* what was named cannot be read, or not unpacked */
 };
 
-/* Texts have parts of files in them, which must not speak to a terminal; and may have been cut. */
+/* Texts have parts of files in them, which may be any bytes and must not speak to a terminal. */
 static void make_printable(char *text)
 {
-    text[utf8_valid_prefix(weir_slice_of(text))] = 0;
+    for (;;) {
+        size_t len = utf8_valid_prefix(weir_slice_of(text));
+        if (text[len] == 0) break;
+        text[len] = '?';
+    }
     for (; *text != 0; text++)
         if ((unsigned char)*text < 0x20 || *text == 0x7F) *text = ' ';
 }

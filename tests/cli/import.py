@@ -206,6 +206,12 @@ def check_hostile(folder, count):
         count.check(result.rss_bytes < BOUND_BYTES, f"{name} in bounded memory",
                     f"{result.rss_bytes}")
         count.check(folder.series("steps") == before, f"{name} changes nothing")
+    odd = os.fsencode(folder.temp.name) + b"/caf\xe9\x1b[31m.txt"
+    with open(odd, "wb") as file:
+        file.write(b"hello\n")
+    result = folder.run(os.fsdecode(odd))
+    count.check("caf? [31m.txt: this is no file" in result.err, "an odd name is made printable",
+                repr(result.err))
     result = folder.run(f"{folder.temp.name}/nowhere.xml")
     count.check(result.code == 1 and "no such file" in result.err, "a file that is not there",
                 result.err)
