@@ -746,6 +746,11 @@ static uint64_t mark(const struct reader *r)
     return r->is_exported_known ? r->mark : 0;
 }
 
+static uint64_t line(const struct reader *r)
+{
+    return xml_line(r->xml);
+}
+
 const struct reader_kind reader_apple = {
     .name = "apple",
     .title = "Apple Health export (export.zip, export.xml)",
@@ -759,4 +764,5 @@ const struct reader_kind reader_apple = {
     .mark = mark,
     .resume = resume,
     .note = write_note,
+    .line = line,
 };

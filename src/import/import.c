@@ -318,7 +318,8 @@ static void on_refuse(void *user, uint64_t line, const char *reason)
 /* What the store cannot keep: the reader is still at the record that it came from. */
 static void on_not_kept(void *user, const char *reason)
 {
-    on_refuse(user, 0, reason);
+    struct run *r = user;
+    on_refuse(r, r->reader && r->kind->line ? r->kind->line(r->reader) : 0, reason);
 }
 
 static void on_ignore(void *user, struct weir_slice what)

@@ -57,6 +57,8 @@ struct reader_kind {
                                                uint64_t mark);
     /* What resume() has to know beside the offset, as text; NULL: nothing. */
     void (*note)(const struct reader *r, char out[READER_NOTE_BYTES]);
+    /* Inside of a call of the sink: the line of the row; NULL where nobody knows. */
+    uint64_t (*line)(const struct reader *r);
 };
 
 enum { READER_HEAD_BYTES = 16 << 10 }; /* what recognise() wants to see, if there is so much */

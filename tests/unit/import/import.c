@@ -131,6 +131,21 @@ TEST(a_summary_says_what_came_of_an_import)
     store_close(store);
 }
 
+TEST(what_the_store_refuses_has_its_line_too)
+{
+    struct store *store = open_store();
+    const char *path = write_text(
+        "export.xml",
+        HEAD RECORD("01",
+                    "100") "<Record type=\"HKQuantityTypeIdentifierStepCount\" sourceName=\"S\" "
+                           "unit=\"count\" startDate=\"2024-01-01 08:00:00 -0500\" "
+                           "endDate=\"2025-01-01 08:00:00 -0500\" value=\"1\"/>\n" TAIL);
+    T_EQ(import(store, path, NULL), WEIR_OK);
+    T_EQ(summary.n_refused, 1);
+    T_EQ(summary.refusals[0].line, 4);
+    store_close(store);
+}
+
 TEST(the_same_file_twice_changes_nothing)
 {
     struct store *store = open_store();
