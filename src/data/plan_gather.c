@@ -313,12 +313,18 @@ static bool gather_workouts(struct run *r, const struct plan_where *where,
     if (!unknown) return false;
     if (r->n_unknown > 0) memcpy(unknown, r->unknown_days, r->n_unknown * sizeof *unknown);
     r->unknown_days = unknown;
+    r->sessions = run_alloc(r, n * sizeof *r->sessions);
+    if (!r->sessions) return false;
     for (size_t i = 0; i < n; i++) {
         if (!is_of(&w[i], r->plan->activity) || !is_in(map, w[i].day)) continue;
         if (!meets_own(r, where, &w[i])) continue;
         double value = field_of(&w[i], r->plan->field);
-        if (isnan(value)) unknown[r->n_unknown++] = w[i].day;
-        else points_push(out, w[i].day, value);
+        if (isnan(value)) {
+            unknown[r->n_unknown++] = w[i].day;
+            continue;
+        }
+        r->sessions[out->n] = &w[i];
+        points_push(out, w[i].day, value);
     }
     return true;
 }
@@ -455,6 +461,8 @@ bool run_gather(struct run *r, const struct plan_window *window, const struct pl
     out->days += older;
     out->values += older;
     out->n -= older;
-    if (is_ok && r->plan->subject == PLAN_OF_LAB) note_bounds(r, older, older + out->n);
+    if (r->sessions) r->sessions += older;
+    if (r->labs) r->labs += older;
+    if (is_ok && r->plan->subject == PLAN_OF_LAB) note_bounds(r, 0, out->n);
     return is_ok;
 }

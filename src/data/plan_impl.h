@@ -69,7 +69,9 @@ struct run {
     int32_t newest;      /* "today": the newest day with daily values */
     int32_t first, last; /* all days with data of any kind that the plan reads */
     struct weir_slice lab_unit;
-    const struct lab **labs; /* PLAN_OF_LAB: the results behind the values of the last gathering */
+    /* The results or sessions behind the values of the last gathering. */
+    const struct lab **labs;
+    const struct workout **sessions;
     bool is_clock;
     double center; /* times of day are unrolled around it, to be compared as numbers */
     bool drops_partial;

@@ -369,6 +369,15 @@ static struct place *places_by_value(struct run *r, const struct points *p, bool
     return places;
 }
 
+/* Of workouts of any kind, rows say which. */
+static const char *kind_at(struct run *r, size_t at)
+{
+    if (r->plan->subject != PLAN_OF_WORKOUTS || r->plan->activity) return NULL;
+    const struct workout *w = r->sessions[at];
+    if (w->activity) return w->activity->title;
+    return run_text(r, "%.*s", (int)w->label.len, w->label.len > 0 ? w->label.ptr : "");
+}
+
 /* From the place `first` on, at most `limit`. */
 static void put_points(struct run *r, const struct points *p, const struct place *places,
                        size_t first, size_t limit)
@@ -378,8 +387,8 @@ static void put_points(struct run *r, const struct points *p, const struct place
     bool is_back = !places && r->plan->op == PLAN_LIST && r->plan->descending;
     for (size_t i = 0; rows && i < n; i++) {
         size_t at = places ? places[first + i].at : is_back ? p->n - 1 - i : i;
-        rows[i] =
-            (struct plan_row){.day = p->days[at], .value = run_shown(r, p->values[at]), .n = 1};
+        rows[i] = (struct plan_row){.day = p->days[at], .key = kind_at(r, at), .n = 1};
+        rows[i].value = run_shown(r, p->values[at]);
     }
 }
 

@@ -463,6 +463,11 @@ TEST(lists_are_ordered_and_cut)
     T_OK(a.n_notes == 1 && strstr(a.notes[0], "3 of 29"));
     a = person_ask(&p, "{'op':'list','metric':'steps','descending':true,'limit':2}", &plan);
     T_EQ(a.rows[0].day, MARCH + 30);
+    a = person_ask(&p, "{'op':'list','workouts':'any','sort':'value','newest':5}", &plan);
+    T_EQ(a.n_rows, 5);
+    T_EQ_STR(weir_slice_of(a.rows[0].key), "run");
+    T_EQ_STR(weir_slice_of(a.rows[2].key), "walk");
+    T_OK(a.rows[0].value == 40 && a.rows[3].value == 60);
     a = person_ask(&p, "{'op':'extreme','metric':'steps','limit':5}", &plan);
     T_EQ(a.n_rows, 5);
     T_OK(a.number == 31000 && a.rows[4].value == 27000);
