@@ -97,7 +97,9 @@ static enum weir_status begin(struct table *t, const struct table_format *f)
     t->source = (struct source){weir_slice_of(f->source), f->source_class};
     t->is_learning = f->looks_ahead;
     t->dates = t->context.dates;
-    if (t->csv.delimiter == ';') t->numbers = NUMBERS_COMMA;
+    /* Houses write points, also behind semicolons; people who write semicolons write commas. */
+    if (!f->looks_ahead) t->numbers = NUMBERS_POINT;
+    else if (t->csv.delimiter == ';') t->numbers = NUMBERS_COMMA;
     if (f->is_left && t->context.sink.ignore)
         t->context.sink.ignore(t->context.sink.user, weir_slice_of(t->preamble));
     else if (!f->is_open) ignore_unknown(t);

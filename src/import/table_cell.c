@@ -146,6 +146,7 @@ bool table_moment(struct table *t, enum table_field f, struct moment *out)
     double minutes;
     if (!table_has(t, f) || !read_time(t, f, &time)) return false;
     struct weir_slice offset = table_cell(t, FIELD_OFFSET);
+    if (weir_slice_is(offset, "UTCZ")) offset = SLICE("Z"); /* WHOOP's for London in winter */
     if (!time.has_offset && offset.len > 0 && !zone_parse_offset(offset, &time.offset)) {
         refuse_cell(t, t->at[FIELD_OFFSET], "not an offset from UTC");
         return false;

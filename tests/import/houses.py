@@ -111,6 +111,54 @@ def check_again(counter, weir, data, house, folder):
                   f"{house} one by one gives the same data")
 
 
+def dressed_csv(path, how):
+    """The same table written in another way."""
+    text = path.read_text(encoding="utf-8")
+    lines = list(csv.reader(io.StringIO(text)))
+    is_samsung = lines[0][0].startswith("com.samsung.")
+    out = io.StringIO()
+    if is_samsung:
+        out.write(text.splitlines()[0].replace(",", ";" if how == "semicolons" else ",") + "\n")
+        lines = lines[1:]
+    if how == "turned":  # columns from right to left
+        width = len(lines[0])
+        lines = [[*reversed(line[:width])] for line in lines]
+    writer = csv.writer(out, delimiter=";" if how == "semicolons" else ",", lineterminator="\r\n",
+                        quoting=csv.QUOTE_ALL if how == "quoted" else csv.QUOTE_MINIMAL)
+    writer.writerows(lines)
+    return ("\ufeff" if how != "turned" else "") + out.getvalue()
+
+
+def dressed_json(path, how):
+    value = json.loads(path.read_text(encoding="utf-8"))
+
+    def turned(v):
+        if isinstance(v, dict):
+            return {k: turned(m) for k, m in reversed(v.items())}
+        return [turned(m) for m in v] if isinstance(v, list) else v
+
+    return json.dumps(turned(value) if how == "turned" else value,
+                      indent=3 if how == "quoted" else None,
+                      separators=(",", ":") if how == "semicolons" else None)
+
+
+def check_clothes(counter, weir, data, house, folder):
+    """Written by another program: marks, quotes, other delimiters, another order of columns."""
+    want = dump(weir, data, house)
+    for how in ("quoted", "semicolons", "turned"):
+        files = []
+        for path in sorted((SAMPLES / house).iterdir()):
+            copy = pathlib.Path(folder) / how / path.name
+            copy.parent.mkdir(exist_ok=True)
+            dress = dressed_json if path.suffix == ".json" else dressed_csv
+            copy.write_text(dress(path, how), encoding="utf-8", newline="")
+            files.append(copy)
+        user = f"{house}-{how}"
+        summary, error = import_files(weir, data, user, files)
+        counter.check(summary is not None and dump(weir, data, user) == want,
+                      f"{house}, {how}, gives the same data", error)
+
+
 def main():
     weir = program()
     counter = Counter()
@@ -123,6 +171,7 @@ def main():
         check_particular(counter, weir, data, truth)
         for house in houses:
             check_again(counter, weir, data, house, folder)
+            check_clothes(counter, weir, data, house, folder)
     return counter.finish()
 
 

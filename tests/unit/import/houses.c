@@ -66,15 +66,20 @@ TEST(whoop_naps_are_naps_and_the_night_of_the_clocks_has_its_length)
 
 TEST(whoop_workouts_and_answers_are_read)
 {
-    RECORD_IS(&reader_whoop, "f",
-              "Cycle start time,Cycle end time,Cycle timezone,Workout start time,Workout end "
-              "time,Duration (min),Activity name,Activity Strain,Energy burned (cal),Max HR "
-              "(bpm),Average HR (bpm),GPS enabled,Distance (meters),Altitude gain (meters)\n"
-              "2025-03-02 23:00:00,2025-03-03 23:00:00,UTC+09:00,2025-03-03 18:00:00,2025-03-03 "
-              "18:42:00,42,Running,11.2,520,171,148,true,7100,38\n",
-              "ignored Activity Strain\nignored GPS enabled\n"
-              "workout run (Running) 2025-03-03 2025-03-03T18:00:00+09:00 min 42 km 7.1 kcal 520 "
-              "avg 148 max 171 up 38 [WHOOP watch]\n");
+    RECORD_IS(
+        &reader_whoop, "f",
+        "Cycle start time,Cycle end time,Cycle timezone,Workout start time,Workout end "
+        "time,Duration (min),Activity name,Activity Strain,Energy burned (cal),Max HR "
+        "(bpm),Average HR (bpm),GPS enabled,Distance (meters),Altitude gain (meters)\n"
+        "2025-03-02 23:00:00,2025-03-03 23:00:00,UTC+09:00,2025-03-03 18:00:00,2025-03-03 "
+        "18:42:00,42,Running,11.2,520,171,148,true,7100,38\n"
+        "2025-03-03 23:00:00,2025-03-04 23:00:00,UTCZ,2025-03-04 18:00:00,2025-03-04 "
+        "18:30:00,30,Weightlifting,5.2,200,150,110,false,,\n",
+        "ignored Activity Strain\nignored GPS enabled\n"
+        "workout run (Running) 2025-03-03 2025-03-03T18:00:00+09:00 min 42 km 7.1 kcal 520 "
+        "avg 148 max 171 up 38 [WHOOP watch]\n"
+        "workout strength (Weightlifting) 2025-03-04 2025-03-04T18:00:00+00:00 min 30 kcal 200 "
+        "avg 110 max 150 [WHOOP watch]\n");
     RECORD_IS(&reader_whoop, "f",
               "Cycle start time,Cycle end time,Cycle timezone,Question text,Answered yes,Notes\n"
               "2025-03-29 23:11:00,,UTC-04:00,Have any alcoholic drinks?,true,\n"
@@ -114,7 +119,8 @@ TEST(oura_tables_with_the_names_of_its_api_know_naps)
     const char *input =
         "id;average_breath;average_hrv;awake_time;bedtime_end;bedtime_start;day;efficiency;lowest_"
         "heart_rate;total_sleep_duration;type\n"
-        "a;14.5;47;1680;2025-03-01T06:46:00.000-05:00;2025-02-28T23:14:00.000-05:00;2025-03-01;94;"
+        "a;14.125;47;1680;2025-03-01T06:46:00.000-05:00;2025-02-28T23:14:00.000-05:00;2025-03-01;"
+        "94;"
         "60;25440;long_sleep\n"
         "b;;50;60;2025-03-01T14:30:00.000-05:00;2025-03-01T14:00:00.000-05:00;2025-03-01;80;70;"
         "1500;late_nap\n"
@@ -125,7 +131,7 @@ TEST(oura_tables_with_the_names_of_its_api_know_naps)
         &reader_oura, "f", input,
         "sleep 2025-03-01 2025-02-28T23:14:00-05:00 2025-03-01T06:46:00-05:00 asleep 424 awake "
         "28 efficiency 94 [Oura Ring watch]\n"
-        "day respiratory_rate 2025-03-01 14.5 [Oura Ring watch]\n"
+        "day respiratory_rate 2025-03-01 14.125 [Oura Ring watch]\n"
         "day hrv_rmssd 2025-03-01 47 [Oura Ring watch]\n"
         "day resting_heart_rate 2025-03-01 60 [Oura Ring watch]\n"
         "nap 2025-03-01 2025-03-01T14:00:00-05:00 2025-03-01T14:30:00-05:00 asleep 25 awake 1 "
