@@ -2,14 +2,14 @@
 /*
  * What the files of this folder share: a question as tokens, and the frame that the grammar fills.
  *
- *   words.c     bytes to words
- *   lexicon.c   what words may mean
- *   tokens.c    words to tokens: the longest phrases, numbers in words, slips of the pen
- *   dates.c     tokens to windows of days
- *   quantity.c  tokens to thresholds with their units
- *   parse.c     the grammar: tokens to a frame
- *   build.c     a frame to a plan
- *   explain.c   a plan in words, refusals
+ *   words.c        bytes to words
+ *   lexicon.c      what words may mean
+ *   tokens.c       words to tokens: the longest phrases, numbers in words, slips of the pen
+ *   dates.c, windows.c   tokens to windows of days
+ *   quantity.c     tokens to thresholds with their units
+ *   parse….c       the grammar: tokens to a frame
+ *   build….c       a frame to a plan
+ *   explain.c      a plan in words, refusals
  */
 #pragma once
 
@@ -130,8 +130,10 @@ struct frame {
     int direction;
     bool is_trend, is_correlation, is_streak, is_rolling, is_list, is_anomaly, is_distribution;
     bool is_spread, is_present; /* "do I": a habit */
+    bool has_comparative;       /* "more", "higher" */
+    bool has_data_word;         /* "how much data" */
     enum plan_method method;
-    bool has_per;
+    bool has_per, per_is_word; /* "weekly" */
     enum plan_per per;
     bool has_group;
     enum plan_group group;
@@ -173,12 +175,20 @@ WEIR_MUST_CHECK enum weir_status tokens_read(struct tokens *out, const struct wo
 /* Whether token i may be this; beyond the end it is nothing. */
 bool is_at(const struct parse *p, size_t i, enum symbol symbol);
 const struct sense *sense_at(const struct parse *p, size_t i, enum symbol symbol); /* NULL */
+/* Whether it may be one of these; IS_ANY(p, i, S_ON, S_IN). */
+bool is_any_at(const struct parse *p, size_t i, const enum symbol *symbols);
+#define IS_ANY(p, i, ...) is_any_at(p, i, (const enum symbol[]){__VA_ARGS__, S_NONE})
+
+/* Whether any token of the question may be this. */
+bool has_symbol(const struct parse *p, enum symbol symbol);
+
 bool text_is(const struct parse *p, size_t i, const char *text);
+bool text_in(const struct parse *p, size_t i, const char *texts); /* separated by '|' */
 bool mark_is(const struct parse *p, size_t i, char mark);
 void tokens_use(struct parse *p, size_t from, size_t to);
 bool has_metric_data(const struct ask_data *data, const struct metric *m);
 
-/* dates.c: a window that begins at token i; *end is the token behind it. */
+/* windows.c: a window that begins at token i; *end is the token behind it. */
 bool window_at(struct parse *p, size_t i, struct window *out, size_t *end);
 
 /* quantity.c: a threshold that begins at token i. */

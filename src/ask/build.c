@@ -80,10 +80,27 @@ static struct mention *soft_metric(struct builder *b)
 static bool is_led_by(const struct parse *p, size_t i, enum symbol symbol)
 {
     size_t at = i;
-    while (at > 0 && (is_at(p, at - 1, S_A) || is_at(p, at - 1, S_THE) ||
-                      is_at(p, at - 1, S_SELF) || is_at(p, at - 1, S_DO)))
-        at--;
+    while (at > 0 && (IS_ANY(p, at - 1, S_A, S_THE, S_SELF, S_DO))) at--;
     return at > 0 && is_at(p, at - 1, symbol);
+}
+
+/* Makes room for a scope before the one that is its opposite ("other days"), else at the end. */
+static size_t insert_scope(struct frame *f, size_t token)
+{
+    size_t at = 1;
+    while (at < f->n_scopes && !f->scopes[at].is_other && !f->scopes[at].is_not) at++;
+    for (size_t k = f->n_scopes; k > at; k--) f->scopes[k] = f->scopes[k - 1];
+    for (size_t k = 0; k < f->n_mentions; k++)
+        if (f->mentions[k].scope >= at) f->mentions[k].scope++;
+    f->scopes[at] = (struct scope){.at = token};
+    f->n_scopes++;
+    return at;
+}
+
+static bool is_contrast(const struct frame *f)
+{
+    return f->is_on_off || f->is_difference || f->is_compare || f->has_than || f->is_correlation ||
+           f->is_change || f->n_scopes > 1;
 }
 
 /* A sport beside a metric that no session has: the days of that sport are meant. */
@@ -92,24 +109,10 @@ static void sport_as_condition(struct builder *b)
     struct parse *p = b->p;
     struct frame *f = &p->f;
     struct mention *m = b->sport;
-    bool is_contrast = f->is_on_off || f->is_difference || f->is_compare || f->has_than ||
-                       f->is_correlation || f->is_change || f->n_scopes > 1;
     bool is_led = is_led_by(p, m->at, S_WITH) || is_led_by(p, m->at, S_ON) ||
                   is_led_by(p, m->at, S_IN) || f->counted == COUNT_DAYS || f->is_streak;
-    if ((!is_contrast && !is_led) || f->n_scopes == MAX_SCOPES) return;
-    f->scopes[f->n_scopes] = (struct scope){.at = m->at};
-    /* Before the scope of "other days", which is its opposite. */
-    size_t at = f->n_scopes;
-    for (size_t k = 1; k < f->n_scopes; k++)
-        if ((f->scopes[k].is_other || f->scopes[k].is_not) && at == f->n_scopes) at = k;
-    if (at < f->n_scopes) {
-        for (size_t k = f->n_scopes; k > at; k--) f->scopes[k] = f->scopes[k - 1];
-        f->scopes[at] = (struct scope){.at = m->at};
-        for (size_t k = 0; k < f->n_mentions; k++)
-            if (f->mentions[k].scope >= at) f->mentions[k].scope++;
-    }
-    f->n_scopes++;
-    m->scope = (uint8_t)at;
+    if ((!is_contrast(f) && !is_led) || f->n_scopes == MAX_SCOPES) return;
+    m->scope = (uint8_t)insert_scope(f, m->at);
     if (f->is_correlation && b->n_metrics == 1) {
         f->is_correlation = false;
         f->is_on_off = true;
@@ -317,7 +320,7 @@ bool add_weekdays(struct builder *b, uint32_t set, struct plan_where *where)
     return add_condition(b, where, (struct plan_condition){.kind = WHERE_WEEKDAY, .set = set});
 }
 
-static uint32_t said_weekdays(const struct frame *f)
+uint32_t said_weekdays(const struct frame *f)
 {
     if (f->weekdays != 0) return f->weekdays;
     return f->has_weekend ? WEEKEND_SET : f->has_weekday ? WEEKDAY_SET : 0;
@@ -413,6 +416,18 @@ bool most_pick(struct builder *b, const struct metric *m, enum plan_pick *pick)
     }
 }
 
+/* "total … on average", "the mean of … standard deviation": the narrower one is meant. */
+static bool narrower_stat(const struct frame *f, enum plan_stat *out)
+{
+    bool has_mean = has_stat(f, STAT_MEAN), has_sum = has_stat(f, STAT_SUM);
+    if (f->n_stats != 2 || (!has_mean && !has_sum)) return false;
+    enum plan_stat other =
+        f->stats[0] == STAT_MEAN || f->stats[0] == STAT_SUM ? f->stats[1] : f->stats[0];
+    if (has_mean && has_sum) other = STAT_MEAN;
+    *out = other;
+    return has_sum || other == STAT_SD;
+}
+
 /* One statistic out of those that were named; false when they do not go together. */
 bool one_stat(struct builder *b, enum plan_stat fallback, enum plan_stat *out)
 {
@@ -423,28 +438,14 @@ bool one_stat(struct builder *b, enum plan_stat fallback, enum plan_stat *out)
         b->plan->quantile = f->quantile;
         return true;
     }
-    if (f->n_stats == 0) {
-        if (f->is_spread) *out = STAT_SD;
-        else if (wants_mean(f)) *out = STAT_MEAN;
-        if (f->is_spread) ask_note(b->p, "variability read as the standard deviation");
-        return true;
-    }
-    *out = f->stats[0];
-    if (f->n_stats == 1) return true;
-    /* "total … on average", "mean … standard deviation of": the narrower one is meant. */
-    bool has_mean = has_stat(f, STAT_MEAN), has_sum = has_stat(f, STAT_SUM);
-    if (f->n_stats == 2 && has_mean && has_sum) {
-        *out = STAT_MEAN;
-        return true;
-    }
-    if (f->n_stats == 2 && has_stat(f, STAT_SD) && (has_mean || has_sum)) {
+    if (f->n_stats == 0 && f->is_spread) {
         *out = STAT_SD;
+        ask_note(b->p, "variability read as the standard deviation");
         return true;
     }
-    if (f->n_stats == 2 && has_sum) {
-        *out = f->stats[0] == STAT_SUM ? f->stats[1] : f->stats[0];
-        return true;
-    }
+    if (f->n_stats == 0 && wants_mean(f)) *out = STAT_MEAN;
+    if (f->n_stats > 0) *out = f->stats[0];
+    if (f->n_stats <= 1 || narrower_stat(f, out)) return true;
     ask_refuse(b->p, "More than one statistic is asked for at once.");
     return false;
 }
@@ -480,12 +481,41 @@ static bool is_field_fit(struct builder *b)
 {
     struct mention *m = b->field;
     if (!m || b->plan->subject == PLAN_OF_WORKOUTS || m->kind != M_FIELD) return true;
-    bool is_harmless = m->field == FIELD_MINUTES || is_at(b->p, m->at, S_FILLER) ||
-                       is_at(b->p, m->at, S_UNIT) || is_at(b->p, m->at, S_HOW_FAR);
+    bool is_length = text_in(b->p, m->at, "length|duration");
+    bool is_time = b->plan->subject == PLAN_OF_METRIC && strcmp(b->plan->metric->unit, "min") == 0;
+    bool is_harmless = (m->field == FIELD_MINUTES && (is_time || !is_length)) ||
+                       IS_ANY(b->p, m->at, S_FILLER, S_UNIT, S_HOW_FAR);
     if (is_harmless) return true;
     struct weir_slice t = b->p->t->list[m->at].text;
     ask_refuse(b->p, "\"%.*s\" is known of workouts only.", (int)t.len, t.ptr);
     return false;
+}
+
+/* What was said and would be ignored, in a sentence; NULL when nothing is. */
+static const char *what_is_ignored(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    const struct plan *plan = b->plan;
+    bool gives_number = plan->op == PLAN_COMPARE || plan->op == PLAN_TREND ||
+                        plan->op == PLAN_CORRELATE || plan->op == PLAN_CHANGE ||
+                        plan->op == PLAN_COUNT;
+    if (gives_number && (f->asks_when || f->asks_which))
+        return "A date is asked for, and a number would be the answer.";
+    if (f->has_group && plan->op != PLAN_GROUP) return "Grouping does not fit into this question.";
+    if (f->rank > 0 && plan->limit == 0) return "A ranking does not fit into this question.";
+    if (f->newest > 0 && plan->newest == 0 && plan->op != PLAN_FIND)
+        return "The number of sessions does not fit into this question.";
+    return NULL;
+}
+
+/* "the highest steps per week": what is per week is a rate or a trend, or is not understood. */
+static bool is_per_ignored(const struct builder *b)
+{
+    const struct plan *plan = b->plan;
+    if (!b->p->f.has_per || plan->per != PER_NONE) return false;
+    bool is_week =
+        plan->op == PLAN_ROLLING || (plan->op == PLAN_AGGREGATE && plan->stat == STAT_MEAN);
+    return !is_week;
 }
 
 typedef bool (*applies_fn)(const struct builder *b);
@@ -576,6 +606,13 @@ bool build_plan(struct parse *p)
     while (!rows[k].applies(&b)) k++;
     if (!rows[k].build(&b) || p->is_failed) return false;
     if (!is_all_used(&b) || !is_field_fit(&b)) return false;
+    const char *ignored = what_is_ignored(&b);
+    if (!ignored && is_per_ignored(&b))
+        ignored = "It is not clear what is asked for by the week or month.";
+    if (ignored) {
+        ask_refuse(p, "%s", ignored);
+        return false;
+    }
     struct plan_error error;
     if (plan_check(b.plan, &error) != WEIR_OK) {
         ask_refuse(p, "The plan makes no sense: %s", error.text);

@@ -72,15 +72,25 @@ static bool compares(const struct frame *f)
            f->has_minus || f->is_ratio || f->is_trend;
 }
 
+/* One window that stands for two: "the last 30 days compared with before". */
+static bool implies_second(const struct frame *f)
+{
+    const struct window *w = &f->windows[0];
+    bool is_versus = f->is_compare || f->is_difference || f->has_than;
+    /* "how did my average weight change in the last 14 days": against the 14 before. */
+    bool is_mean = f->n_stats == 1 && f->stats[0] == STAT_MEAN;
+    if (w->length == 0) return false;
+    if (is_mean && f->is_change && !f->has_per) return true;
+    return w->is_previous && is_versus && f->has_current;
+}
+
 static bool is_two_windows(const struct frame *f)
 {
-    if (f->n_windows == 2) return true;
-    if (f->n_windows != 1) return false;
-    if (f->implies_previous && f->windows[0].length > 0) return true;
-    if (f->implies_previous && compares(f)) return true;
-    if (f->windows[0].is_pair) return compares(f) || f->windows[0].days.last > 0;
-    bool is_versus = f->is_compare || f->is_difference || f->has_than;
-    return f->windows[0].is_previous && is_versus && f->windows[0].length > 0 && f->has_current;
+    const struct window *w = &f->windows[0];
+    if (f->n_windows != 1) return f->n_windows == 2;
+    if (f->implies_previous) return w->length > 0 || compares(f);
+    if (w->is_pair) return compares(f) || w->days.last > 0;
+    return implies_second(f);
 }
 
 static size_t count_scopes(const struct frame *f)
@@ -95,18 +105,34 @@ static bool has_other_scope(const struct frame *f)
     return false;
 }
 
+/* "do I sleep more on days I run": than on others. */
+static bool implies_others(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    bool is_asked = f->asks_yes_no || f->asks_much || f->asks_many;
+    return f->has_comparative && is_asked && count_scopes(f) == 1 && !f->scopes[1].is_other &&
+           b->n_metrics > 0;
+}
+
+static bool is_two_halves(const struct frame *f)
+{
+    return (f->has_weekend && f->has_weekday) || (f->weekdays != 0 && f->weekdays_b != 0);
+}
+
+static bool is_versus(const struct frame *f)
+{
+    return f->is_compare || f->is_difference || f->has_than || f->has_minus;
+}
+
 bool applies_compare(const struct builder *b)
 {
     const struct frame *f = &b->p->f;
-    if (b->n_metrics == 0 && !b->sport && !b->lab) return false;
-    if (f->has_weekend && f->has_weekday) return true;
-    if (f->weekdays != 0 && f->weekdays_b != 0) return true;
-    if (is_two_windows(f)) return true;
-    if (f->is_on_off || has_other_scope(f)) return count_scopes(f) > 0;
-    bool is_versus = f->is_compare || f->is_difference || f->has_than || f->has_minus;
-    if (is_versus && f->is_percent && count_scopes(f) == 0) return false;
-    return count_scopes(f) > 0 &&
-           (is_versus || (f->is_change && f->n_windows == 0 && count_scopes(f) == 1));
+    bool has_thing = b->n_metrics > 0 || b->sport || b->lab;
+    if (!has_thing) return false;
+    if (is_two_halves(f) || is_two_windows(f)) return true;
+    if (count_scopes(f) == 0) return false;
+    if (f->is_on_off || has_other_scope(f) || implies_others(b) || is_versus(f)) return true;
+    return f->is_change && f->n_windows == 0 && count_scopes(f) == 1;
 }
 
 /* The day a window begins, to tell the later from the earlier. */
@@ -133,53 +159,65 @@ static struct plan_window window_before(const struct builder *b, const struct pl
     return (struct plan_window){.from = w->from - (to - w->from + 1), .to = w->from - 1};
 }
 
-static bool two_windows(struct builder *b)
+/* "the previous 30 days" beside another window are those before it. */
+static void settle_previous(const struct builder *b, struct window *previous,
+                            const struct window *other)
+{
+    uint32_t last = previous->days.last;
+    if (last == 0) return;
+    previous->days = window_before(b, &other->days);
+    if (previous->days.last > 0) previous->days.last = last;
+    else previous->days.from = previous->days.to - (int32_t)last + 1;
+}
+
+/* Two that were named, one after the other; true when one is the time before the other. */
+static bool named_windows(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    struct window *first = &f->windows[0], *second = &f->windows[1];
+    struct window *previous = second->is_previous ? second : first->is_previous ? first : NULL;
+    if (previous) settle_previous(b, previous, previous == first ? second : first);
+    b->plan->window = first->days;
+    b->plan->window_b = second->days;
+    return previous != NULL;
+}
+
+/* "between the previous 30 days and the last 30 days": two in one phrase. */
+static bool paired_windows(struct builder *b)
+{
+    const struct window *w = &b->p->f.windows[0];
+    struct plan_window *first = &b->plan->window, *second = &b->plan->window_b;
+    *first = w->a;
+    *second = w->b;
+    bool is_first = w->is_previous && first->skip == 0 && first->last > 0;
+    if (is_first) first->skip = second->skip + second->last;
+    bool is_same = first->last > 0 && first->last == second->last && first->skip == second->skip;
+    if (is_same) second->skip += second->last;
+    return w->is_previous || second->skip > 0;
+}
+
+/* "the last 30 days compared with before". */
+static bool implied_window(struct builder *b)
+{
+    const struct window *w = &b->p->f.windows[0];
+    b->plan->window = w->days;
+    if (w->is_previous) b->plan->window.skip = 0;
+    b->plan->window_b = window_before(b, &b->plan->window);
+    return true;
+}
+
+static void two_windows(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    struct window *first = &f->windows[0], *second = &f->windows[1];
-    bool has_previous = false;
-    if (f->n_windows == 2) {
-        /* "the previous 30 days" beside "the last 30 days" are those before. */
-        struct window *previous = second->is_previous ? second : first->is_previous ? first : NULL;
-        struct window *other = previous == first ? second : first;
-        if (previous && previous->days.skip == 0 && previous->days.last > 0) {
-            uint32_t last = previous->days.last;
-            previous->days = window_before(b, &other->days);
-            if (previous->days.last > 0) previous->days.last = last;
-            else previous->days.from = previous->days.to - (int32_t)last + 1;
-        } else if (previous && previous->days.skip > 0 && other->days.last == 0) {
-            uint32_t last = previous->days.last;
-            previous->days = window_before(b, &other->days);
-            previous->days.from = previous->days.to - (int32_t)last + 1;
-        } else if (previous && previous->days.skip > 0) {
-            previous->days.skip = other->days.skip + other->days.last;
-        }
-        has_previous = previous != NULL;
-        plan->window = first->days;
-        plan->window_b = second->days;
-    } else if (first->is_pair) {
-        plan->window = first->a;
-        plan->window_b = first->b;
-        bool a_is_previous = first->is_previous && plan->window.skip == 0 && plan->window.last > 0;
-        if (a_is_previous) plan->window.skip = plan->window_b.skip + plan->window_b.last;
-        has_previous = first->is_previous || plan->window_b.skip > 0;
-        bool is_same = plan->window.last == plan->window_b.last &&
-                       plan->window.skip == plan->window_b.skip && plan->window.last > 0;
-        if (is_same) plan->window_b.skip += plan->window_b.last;
-    } else {
-        plan->window = first->days;
-        if (first->is_previous) plan->window.skip = 0;
-        plan->window_b = window_before(b, &plan->window);
-        has_previous = true;
-    }
+    bool is_pair = f->n_windows == 1 && f->windows[0].is_pair;
+    bool has_previous = f->n_windows == 2 ? named_windows(b)
+                        : is_pair         ? paired_windows(b)
+                                          : implied_window(b);
     bool is_earlier = begin_of(b, &plan->window) < begin_of(b, &plan->window_b);
-    bool is_later_less =
-        has_previous || f->is_change || f->is_percent || f->is_trend || first->is_pair;
-    if (f->has_minus) is_later_less = false;
-    if (f->has_minus && f->n_windows == 2 && has_previous && f->minus_at == 0) is_later_less = true;
-    if (is_later_less && is_earlier && !f->has_than) swap_windows(plan);
-    return true;
+    bool is_later_less = has_previous || f->is_change || f->is_percent || f->is_trend || is_pair;
+    /* "A minus B" and "more in A than in B" say themselves which is subtracted. */
+    if (is_later_less && is_earlier && !f->has_than && !f->has_minus) swap_windows(plan);
 }
 
 /* Both sides of the weekend. */
@@ -244,47 +282,48 @@ static void inherit_metric(struct builder *b, size_t from, size_t to)
     }
 }
 
+/* The second group: another condition, or the days that do not meet the first. */
+static bool second_group(struct builder *b, size_t n, size_t second)
+{
+    struct plan *plan = b->plan;
+    if (n == 2 && !is_complement(&b->p->f, second)) return scope_where(b, second, &plan->where_b);
+    if (plan->where.n != 1) {
+        ask_refuse(b->p, "The days other than those cannot be named by one condition.");
+        return false;
+    }
+    plan->where_b = plan->where;
+    negate(&plan->where_b);
+    return true;
+}
+
+/* "days I don't run compared with days I run": with less without, unless the words say so. */
+static void put_with_first(const struct frame *f, struct plan *plan)
+{
+    bool is_plain = plan->where.n == 1 && plan->where_b.n == 1 && !f->has_minus && !f->has_than;
+    if (!is_plain || !plan->where.conditions[0].is_not || plan->where_b.conditions[0].is_not)
+        return;
+    struct plan_where w = plan->where;
+    plan->where = plan->where_b;
+    plan->where_b = w;
+}
+
 static bool two_groups(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     size_t n = count_scopes(f);
-    if (!one_window(b) || n > 2) {
-        if (!b->p->is_failed) ask_refuse(b->p, "More than two groups of days cannot be compared.");
+    if (n > 2) {
+        ask_refuse(b->p, "More than two groups of days cannot be compared.");
         return false;
     }
+    if (!one_window(b)) return false;
     plan->window_b = plan->window;
-    size_t first = 1, second = 2;
     bool is_turned = n == 2 && is_complement(f, 1);
-    if (is_turned) {
-        first = 2;
-        second = 1;
-    }
+    size_t first = is_turned ? 2 : 1, second = is_turned ? 1 : 2;
     if (n == 2) inherit_metric(b, first, second);
-    if (!scope_where(b, first, &plan->where)) return false;
-    if (n == 1 || is_complement(f, second)) {
-        plan->where_b = plan->where;
-        if (plan->where.n != 1) {
-            ask_refuse(b->p, "The days other than those cannot be named by one condition.");
-            return false;
-        }
-        negate(&plan->where_b);
-    } else if (!scope_where(b, second, &plan->where_b)) {
-        return false;
-    }
-    /* "days I don't run compared with days I run": with less without, unless minus says so. */
-    bool is_off_first = plan->where.n == 1 && plan->where.conditions[0].is_not &&
-                        plan->where_b.n == 1 && !plan->where_b.conditions[0].is_not &&
-                        !f->has_minus && !f->has_than;
-    if (is_off_first) {
-        struct plan_where w = plan->where;
-        plan->where = plan->where_b;
-        plan->where_b = w;
-    }
-    uint32_t set = f->weekdays != 0 ? f->weekdays
-                   : f->has_weekend ? WEEKEND_SET
-                   : f->has_weekday ? WEEKDAY_SET
-                                    : 0;
+    if (!scope_where(b, first, &plan->where) || !second_group(b, n, second)) return false;
+    put_with_first(f, plan);
+    uint32_t set = said_weekdays(f);
     return add_weekdays(b, set, &plan->where) && add_weekdays(b, set, &plan->where_b);
 }
 
@@ -303,36 +342,35 @@ static bool set_result(struct builder *b)
     }
 }
 
+static bool compare_stat(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    struct plan *plan = b->plan;
+    bool is_count = plan->subject == PLAN_OF_WORKOUTS;
+    if (!one_stat(b, is_count ? STAT_SUM : STAT_MEAN, &plan->stat)) return false;
+    if (f->sum_is_name && plan->stat == STAT_SUM) plan->stat = STAT_MEAN;
+    if (!f->has_most || f->n_stats > 0) return true;
+    enum plan_pick pick;
+    if (!most_pick(b, plan->metric, &pick)) return false;
+    plan->stat = pick == PICK_MAX ? STAT_MAX : STAT_MIN;
+    return true;
+}
+
 bool build_compare(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     if (!set_subject(b)) return false;
     plan->op = PLAN_COMPARE;
-    bool is_count = plan->subject == PLAN_OF_WORKOUTS;
-    if (!one_stat(b, is_count ? STAT_SUM : STAT_MEAN, &plan->stat)) return false;
-    if (f->sum_is_name && plan->stat == STAT_SUM) plan->stat = STAT_MEAN;
-    if (f->has_most && f->n_stats == 0) {
-        enum plan_pick pick;
-        if (!most_pick(b, plan->metric, &pick)) return false;
-        plan->stat = pick == PICK_MAX ? STAT_MAX : STAT_MIN;
-    }
-    bool is_halves = (f->has_weekend && f->has_weekday) || (f->weekdays != 0 && f->weekdays_b != 0);
-    bool is_windows = !is_halves && is_two_windows(f);
-    if (is_halves && !two_halves(b)) return false;
-    if (is_windows) {
-        struct plan_where *w = &plan->where;
-        size_t n_windows = f->n_windows;
-        if (!two_windows(b)) return false;
-        f->n_windows = 0;
-        if (!all_where(b)) return false;
-        f->n_windows = n_windows;
-        plan->where_b = *w;
-    }
-    if (!is_halves && !is_windows && !two_groups(b)) return false;
-    if (b->metrics[0] && b->n_metrics > 0 && b->metrics[0]->has_quantity) {
+    if (b->n_metrics > 0 && b->metrics[0]->has_quantity) {
         ask_refuse(b->p, "A threshold does not fit into this comparison.");
         return false;
     }
+    if (!compare_stat(b)) return false;
+    if (is_two_halves(f)) return two_halves(b) && set_result(b);
+    if (!is_two_windows(f)) return two_groups(b) && set_result(b);
+    two_windows(b);
+    if (!all_where(b)) return false;
+    plan->where_b = plan->where;
     return set_result(b);
 }

@@ -2,7 +2,17 @@
 /* Plans about the days of one metric: statistics, counts, extremes, groups, streaks, trends. */
 #include "ask/build_impl.h"
 
-enum { MOST_ROLLING = 366, DEFAULT_ROLLING = 7 };
+enum { MOST_ROLLING = 366, DEFAULT_ROLLING = 7, WEEK = 7 };
+
+/* "heart rate" and the like: what it was read as is worth saying. */
+static void note_choice(struct parse *p, size_t i, const struct metric *m)
+{
+    struct weir_slice t = p->t->list[i].text;
+    size_t n = 0;
+    for (size_t k = 0; k < p->t->list[i].senses.n; k++)
+        n += p->t->list[i].senses.list[k].symbol == S_METRIC ? 1 : 0;
+    if (n > 1 && t.len > 0) ask_note(p, "\"%.*s\" read as %s", (int)t.len, t.ptr, m->title);
+}
 
 /* The first metric of the question is its subject. */
 static bool set_metric(struct builder *b)
@@ -14,6 +24,7 @@ static bool set_metric(struct builder *b)
     b->plan->subject = PLAN_OF_METRIC;
     b->plan->metric = b->metrics[0]->metric;
     b->metrics[0]->is_used = true;
+    note_choice(b->p, b->metrics[0]->at, b->plan->metric);
     return true;
 }
 
@@ -111,17 +122,39 @@ static bool scope_has_threshold(const struct builder *b)
     return false;
 }
 
+/* "on how many days do I have a reading", "how much data is there". */
+static bool asks_coverage(const struct frame *f)
+{
+    if (f->counted == COUNT_DAYS || f->counted == COUNT_RESULTS) return true;
+    if (!f->has_reading) return false;
+    bool is_data = f->has_data_word && (f->asks_many || f->asks_much);
+    return is_data || f->is_share || (f->asks_many && !f->unit);
+}
+
 bool applies_count(const struct builder *b)
 {
     const struct frame *f = &b->p->f;
     if (b->lab || b->sport) return false;
+    bool has_threshold = main_has_threshold(b) && !f->asks_when;
+    if (has_threshold && (is_counting(b) || f->asks_yes_no)) return true;
+    if (b->n_metrics > 0) return asks_coverage(f);
     bool counts_days =
         f->counted == COUNT_DAYS || f->counted == COUNT_TIMES || f->asks_often || f->is_share;
-    if (main_has_threshold(b) && (is_counting(b) || f->asks_yes_no) && !f->asks_when) return true;
-    if (b->n_metrics == 0) return counts_days && scope_has_threshold(b);
-    /* Coverage: "on how many days do I have a reading". */
-    return f->counted == COUNT_DAYS || f->counted == COUNT_RESULTS ||
-           (f->has_reading && f->asks_many && !f->unit) || (f->is_share && f->has_reading);
+    return counts_days && scope_has_threshold(b);
+}
+
+static bool check_coverage(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_other = f->asks_yes_no || f->has_most || f->is_spread || f->is_change || f->is_trend ||
+                    f->is_compare || f->is_difference || f->has_than || f->has_comparative;
+    bool is_vague =
+        f->n_scopes == 1 && !f->has_reading && f->n_stats > 0 && f->counted != COUNT_DAYS;
+    if (!is_other && !is_vague) return true;
+    ask_refuse(b->p,
+               "It is not clear which days are to be counted: a threshold is missing, such as "
+               "\"over 8 hours\".");
+    return false;
 }
 
 bool build_count(struct builder *b)
@@ -134,17 +167,7 @@ bool build_count(struct builder *b)
     if (!set_metric(b) || !one_window(b) || !all_where(b) || !rest_as_conditions(b)) return false;
     plan->as_share = f->is_share;
     if (f->has_per && !f->is_share) plan->per = f->per;
-    if (!b->metrics[0]->has_quantity) {
-        if (f->asks_yes_no || f->has_most || f->is_spread) {
-            ask_refuse(b->p, "It is not clear which days are to be counted.");
-            return false;
-        }
-        if (f->n_scopes == 1 && !f->has_reading && f->n_stats > 0 && f->counted != COUNT_DAYS) {
-            ask_refuse(b->p, "A threshold is missing, such as \"over 8 hours\".");
-            return false;
-        }
-        return true;
-    }
+    if (!b->metrics[0]->has_quantity) return check_coverage(b);
     if (f->asks_yes_no) ask_note(b->p, "answered by the number of days");
     return having_of(b, b->metrics[0], &plan->having);
 }
@@ -207,35 +230,52 @@ static bool extreme_stat(struct builder *b, enum plan_pick pick)
     return true;
 }
 
+/* "on which day do I walk most on average": a day of the week. */
+static bool asks_habit(const struct frame *f)
+{
+    bool is_mean = f->has_weak_mean || (f->n_stats == 1 && f->stats[0] == STAT_MEAN);
+    return f->asks_which && f->rank == 0 && is_mean;
+}
+
+/* "drop the most": a day's change is asked for, which is no value of a day. */
+static bool asks_day_change(const struct builder *b)
+{
+    return b->p->f.is_change &&
+           text_in(b->p, b->p->f.most_at, "most|least|biggest|largest|greatest");
+}
+
+static bool check_extreme(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_advice =
+        (f->most == MOST_BEST || f->most == MOST_WORST) && (f->asks_many || f->asks_much);
+    if (is_advice) ask_refuse(b->p, "How much would be best is a question for advice.");
+    if (asks_day_change(b))
+        ask_refuse(b->p, "Changes from one day to the next cannot be asked for.");
+    return !b->p->is_failed;
+}
+
 bool build_extreme(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     enum plan_pick pick;
-    if (f->most >= MOST_BEST && f->most <= MOST_WORST && (f->asks_many || f->asks_much)) {
-        ask_refuse(b->p, "How much would be best is a question for advice.");
-        return false;
-    }
-    if (!set_metric(b) || !most_pick(b, plan->metric, &pick)) return false;
+    if (!check_extreme(b) || !set_metric(b) || !most_pick(b, plan->metric, &pick)) return false;
     if (!one_window(b) || !all_where(b) || !set_unit(b, plan->metric->unit)) return false;
-    bool is_habit = wants_day(f) && f->rank == 0 && f->asks_which &&
-                    (f->has_weak_mean || (f->n_stats == 1 && f->stats[0] == STAT_MEAN));
-    if (is_habit) {
-        /* "on which day do I walk most on average": a day of the week. */
+    if (asks_habit(f)) {
         plan->op = PLAN_GROUP;
         plan->group = GROUP_WEEKDAY;
         plan->pick = pick;
         ask_note(b->p, "read as the day of the week");
         return true;
     }
-    if (wants_day(f) || f->rank > 0 || f->most >= MOST_BEST) {
-        plan->op = PLAN_EXTREME;
-        plan->pick = pick;
-        plan->wants_date = wants_day(f) && f->rank == 0;
-        plan->limit = f->rank;
-        return true;
-    }
-    return extreme_stat(b, pick);
+    bool is_row = wants_day(f) || f->rank > 0 || f->most >= MOST_BEST;
+    if (!is_row) return extreme_stat(b, pick);
+    plan->op = PLAN_EXTREME;
+    plan->pick = pick;
+    plan->wants_date = wants_day(f) && f->rank == 0;
+    plan->limit = f->rank;
+    return true;
 }
 
 /* ---- groups ---- */
@@ -277,6 +317,16 @@ bool applies_streak(const struct builder *b)
     return b->p->f.is_streak;
 }
 
+static bool check_streak(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_long = f->most == MOST_MAX || f->most == MOST_LONGEST || f->most == MOST_BEST ||
+                   f->most == MOST_LATEST;
+    if (!f->has_most || is_long) return true;
+    ask_refuse(b->p, "Only the longest or the current streak can be asked for.");
+    return false;
+}
+
 bool build_streak(struct builder *b)
 {
     struct frame *f = &b->p->f;
@@ -285,11 +335,7 @@ bool build_streak(struct builder *b)
     bring_threshold_first(b);
     plan->op = PLAN_STREAK;
     plan->pick = f->has_current || (f->has_latest && !f->has_most) ? PICK_LAST : PICK_MAX;
-    if (f->has_most && f->most != MOST_MAX && f->most != MOST_LONGEST && f->most != MOST_BEST &&
-        f->most != MOST_LATEST) {
-        ask_refuse(b->p, "Only the longest or the current streak can be asked for.");
-        return false;
-    }
+    if (!check_streak(b)) return false;
     if (b->n_metrics == 0 && b->sport) return set_workouts(b) && one_window(b) && all_where(b);
     if (!set_metric(b) || !one_window(b) || !all_where(b) || !rest_as_conditions(b)) return false;
     if (b->metrics[0]->has_quantity) return having_of(b, b->metrics[0], &plan->having);
@@ -306,19 +352,23 @@ bool applies_rolling(const struct builder *b)
     return b->p->f.is_rolling && b->n_metrics > 0;
 }
 
+/* Over how many days; "a rolling average over the last 30 days" says it by its window. */
+static uint32_t rolling_length(struct frame *f)
+{
+    if (f->rolling_days > 0) return f->rolling_days;
+    if (f->n_windows == 1 && f->windows[0].days.last > 0) {
+        f->n_windows = 0;
+        return f->windows[0].days.last;
+    }
+    return f->has_per && f->per == PER_MONTH ? 30 : DEFAULT_ROLLING;
+}
+
 bool build_rolling(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    uint32_t days = f->rolling_days > 0 ? f->rolling_days : DEFAULT_ROLLING;
-    if (f->rolling_days == 0 && f->n_windows == 1 && f->windows[0].days.last > 0) {
-        days = f->windows[0].days.last;
-        f->n_windows = 0;
-    }
-    if (f->rolling_days == 0 && f->has_per && f->per == PER_MONTH) days = 30;
+    uint32_t days = rolling_length(f);
     if (!set_common(b) || !one_stat(b, STAT_MEAN, &plan->stat)) return false;
-    bool is_whole =
-        plan->window.last == 0 && plan->window.from == DAY_NONE && plan->window.to == DAY_NONE;
     plan->op = PLAN_ROLLING;
     plan->days = days > MOST_ROLLING ? MOST_ROLLING : days;
     bool is_most = f->has_most && f->most != MOST_LATEST && f->most != MOST_EARLIEST;
@@ -327,12 +377,12 @@ bool build_rolling(struct builder *b)
         return most_pick(b, plan->metric, &plan->pick);
     }
     plan->pick = PICK_LAST;
-    if (!is_whole) return true;
+    if (f->n_windows > 0 && !f->windows[0].is_all) return true;
     /* The current average over n days is the average of the last n. */
     plan->op = PLAN_AGGREGATE;
     plan->pick = PICK_NONE;
     plan->days = 0;
-    plan->window.last = days;
+    plan->window = (struct plan_window){.from = DAY_NONE, .to = DAY_NONE, .last = days};
     return true;
 }
 
@@ -390,6 +440,11 @@ bool build_change(struct builder *b)
     struct plan *plan = b->plan;
     plan->op = PLAN_CHANGE;
     if (!set_common(b)) return false;
+    if (f->n_stats > 0 || f->has_most || f->has_quantile || f->is_spread) {
+        ask_refuse(b->p,
+                   "It is not clear what the change is between: name two windows to compare.");
+        return false;
+    }
     if (f->is_percent) {
         plan->result = RESULT_PERCENT;
         plan->unit = NULL;
@@ -406,28 +461,95 @@ bool applies_aggregate(const struct builder *b)
     return b->n_metrics > 0;
 }
 
+/* "how many steps", "how far": an amount that adds up; of a habit ("do I") it is the usual one. */
+static bool asks_amount(const struct frame *f, const struct metric *m)
+{
+    bool is_amount = f->asks_many || f->asks_much || f->asks_long || f->asks_far;
+    return is_amount && m->daily == DAILY_SUM && !f->is_present;
+}
+
 /* Without a statistic the words of asking and the metric tell. */
 static enum plan_stat default_stat(struct builder *b)
 {
     struct frame *f = &b->p->f;
     const struct metric *m = b->plan->metric;
-    bool is_clock = m->daily == DAILY_CIRCULAR;
-    bool is_amount = f->asks_many || f->asks_much || f->asks_long || f->asks_far;
     if (f->has_first && !f->has_latest) return STAT_FIRST;
-    if ((f->has_latest || (f->has_current && f->n_windows == 0)) && f->n_stats == 0)
-        return STAT_LAST;
-    if (is_amount && m->daily == DAILY_SUM && !f->is_present && !is_clock) {
+    if (f->has_latest || (f->has_current && f->n_windows == 0)) return STAT_LAST;
+    if (asks_amount(f, m)) {
         if (b->plan->window.last != 1) ask_note(b->p, "read as the total");
         return STAT_SUM;
     }
-    bool is_plain = f->n_stats == 0 && !wants_mean(f) && !f->is_spread && f->n_windows == 0 &&
-                    f->n_scopes == 1 && !is_clock && !f->has_quantile;
-    if (is_plain && m->daily == DAILY_LAST) {
-        ask_note(b->p, "read as the latest value");
-        return STAT_LAST;
+    bool is_plain = f->n_windows == 0 && f->n_scopes == 1 && m->daily != DAILY_CIRCULAR;
+    bool is_last = is_plain && m->daily == DAILY_LAST;
+    if (is_plain)
+        ask_note(b->p, is_last ? "read as the latest value" : "read as the mean over all days");
+    return is_last ? STAT_LAST : STAT_MEAN;
+}
+
+/* What would be left unanswered, in a sentence; NULL when nothing is. */
+static bool is_comparing(const struct frame *f)
+{
+    bool is_range = f->n_stats == 1 && f->stats[0] == STAT_RANGE; /* "highest minus lowest" */
+    return !is_range && (f->is_share || f->is_percent || f->is_compare || f->is_ratio ||
+                         f->has_minus || f->has_than);
+}
+
+static bool asks_moment(const struct frame *f)
+{
+    return f->asks_when || f->asks_time;
+}
+
+static bool asks_length(const struct frame *f)
+{
+    return f->asks_long || f->asks_much || f->asks_far;
+}
+
+/* What would be left unanswered, in a sentence; NULL when nothing is. */
+static const char *why_unclear(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_clock = b->plan->metric->daily == DAILY_CIRCULAR;
+    bool is_said = f->n_stats > 0 || f->is_spread || f->has_quantile;
+    bool is_date = f->asks_which || (!is_clock && asks_moment(f));
+    if (is_clock && !is_said && asks_length(f)) return "That is a time of day and not a length.";
+    if (is_date || b->metrics[0]->has_quantity) return "It is not clear what is asked about it.";
+    if (is_comparing(f)) return "It is not clear what is to be compared.";
+    bool is_number = f->ask != S_NONE || is_said || f->has_weak_mean;
+    return f->asks_yes_no && !is_number ? "It is not clear which number would answer this." : NULL;
+}
+
+/* "weekly average", "steps per week": true when one of them was meant. */
+static bool set_per(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    struct plan *plan = b->plan;
+    if (!f->has_per) return false;
+    bool is_mean = f->n_stats == 1 && f->stats[0] == STAT_MEAN;
+    if (f->per_is_word && f->per == PER_WEEK && is_mean) {
+        if (f->n_windows == 0) plan->window.last = WEEK;
+        ask_note(b->p, "a weekly average read as that of the days of a week");
+        plan->stat = STAT_MEAN;
+        return true;
     }
-    if (is_plain) ask_note(b->p, "read as the mean over all days");
-    return STAT_MEAN;
+    if (plan->metric->daily == DAILY_SUM) {
+        plan->stat = STAT_SUM;
+        plan->per = f->per;
+        return true;
+    }
+    if (!wants_mean(f))
+        ask_refuse(b->p, "It is not clear what is asked about %s.", plan->metric->title);
+    return !wants_mean(f);
+}
+
+/* "what time do I sleep" is about going to bed. */
+static void read_as_bedtime(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    struct mention *m = b->metrics[0];
+    bool is_time = f->asks_time || (f->asks_when && f->has_weak_mean);
+    if (!is_time || strcmp(m->metric->name, "sleep_minutes") != 0) return;
+    m->metric = metric_find(weir_slice_of("bedtime"));
+    ask_note(b->p, "read as bedtime");
 }
 
 bool build_aggregate(struct builder *b)
@@ -435,41 +557,14 @@ bool build_aggregate(struct builder *b)
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     plan->op = PLAN_AGGREGATE;
-    /* "what time do I sleep" is about going to bed. */
-    struct mention *m = b->metrics[0];
-    if ((f->asks_time || (f->asks_when && f->has_weak_mean)) &&
-        strcmp(m->metric->name, "sleep_minutes") == 0) {
-        m->metric = metric_find(weir_slice_of("bedtime"));
-        ask_note(b->p, "read as bedtime");
-    }
+    read_as_bedtime(b);
     if (!set_common(b)) return false;
-    bool is_clock = plan->metric->daily == DAILY_CIRCULAR;
-    if ((wants_day(f) && !is_clock) || (f->asks_time && !is_clock) || f->asks_which ||
-        b->metrics[0]->has_quantity) {
-        ask_refuse(b->p, "It is not clear what is asked about %s.", plan->metric->title);
+    const char *why = why_unclear(b);
+    if (why) {
+        ask_refuse(b->p, "%s", why);
         return false;
     }
-    if (is_clock && (f->asks_long || f->asks_much || f->asks_far)) {
-        ask_refuse(b->p, "%s is a time of day and not a length.", plan->metric->title);
-        return false;
-    }
-    if (f->asks_yes_no && f->n_stats == 0 && !f->has_weak_mean && f->ask == S_NONE) {
-        ask_refuse(b->p, "It is not clear which number would answer this.");
-        return false;
-    }
-    if (f->is_share || f->is_percent || f->is_compare || f->is_ratio || f->has_minus ||
-        f->has_than) {
-        ask_refuse(b->p, "It is not clear what is to be compared.");
-        return false;
-    }
-    if (f->has_per && plan->metric->daily == DAILY_SUM) {
-        plan->stat = STAT_SUM;
-        plan->per = f->per;
-        return true;
-    }
-    if (f->has_per && f->n_stats + (f->has_weak_mean ? 1u : 0u) == 0) {
-        ask_refuse(b->p, "It is not clear what is asked about %s.", plan->metric->title);
-        return false;
-    }
-    return one_stat(b, default_stat(b), &plan->stat);
+    if (set_per(b)) return !b->p->is_failed;
+    bool is_said = f->n_stats > 0 || wants_mean(f) || f->is_spread || f->has_quantile;
+    return one_stat(b, is_said ? STAT_MEAN : default_stat(b), &plan->stat);
 }

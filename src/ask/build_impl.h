@@ -31,6 +31,7 @@ bool having_of(struct builder *b, const struct mention *m, struct plan_having *o
 bool set_unit(struct builder *b, const char *own);
 bool one_stat(struct builder *b, enum plan_stat fallback, enum plan_stat *out);
 bool wants_mean(const struct frame *f);
+uint32_t said_weekdays(const struct frame *f); /* a set; 0: none */
 bool most_pick(struct builder *b, const struct metric *m, enum plan_pick *pick);
 bool field_of_unit(const char *unit, enum plan_field *field);
 const char *field_unit(enum plan_field field);

@@ -15,38 +15,40 @@ static bool knows_max_hr(const struct builder *b)
     return false;
 }
 
+static bool is_most(const struct frame *f, enum super_kind a, enum super_kind b)
+{
+    return f->has_most && (f->most == a || f->most == b);
+}
+
 /* What of the sessions: the field that was named, the unit, the word of asking, "longest". */
-static bool find_field(struct builder *b, enum plan_field *field)
+/* The field that the words of asking speak of: "how far", "longest", "fastest". */
+static enum plan_field asked_field(struct builder *b, bool is_weak)
+{
+    struct frame *f = &b->p->f;
+    if (f->asks_far || is_most(f, MOST_FARTHEST, MOST_FARTHEST)) return FIELD_KM;
+    if (is_most(f, MOST_FASTEST, MOST_SLOWEST)) return FIELD_PACE;
+    bool is_long = is_most(f, MOST_LONGEST, MOST_SHORTEST);
+    if (!f->asks_long && !is_weak && !is_long) return FIELD_SESSIONS;
+    if (is_long && !b->field && !f->asks_long) ask_note(b->p, "the longest by its duration");
+    return FIELD_MINUTES;
+}
+
+/* What of the sessions: the field that was named, the unit, the words of asking. */
+static enum plan_field find_field(struct builder *b)
 {
     struct frame *f = &b->p->f;
     const struct mention *m = b->field;
-    bool is_weak = m && (m->field == FIELD_MINUTES) && is_at(b->p, m->at, S_FILLER);
-    if (m && m->has_field && !is_weak) {
-        *field = m->field;
-        return true;
-    }
-    if (f->unit && field_of_unit(f->unit, field)) return true;
-    if (f->asks_far || (f->has_most && f->most == MOST_FARTHEST)) {
-        *field = FIELD_KM;
-        return true;
-    }
-    if (f->has_most && (f->most == MOST_FASTEST || f->most == MOST_SLOWEST)) {
-        *field = FIELD_PACE;
-        return true;
-    }
-    bool is_long = f->has_most && (f->most == MOST_LONGEST || f->most == MOST_SHORTEST);
-    if (f->asks_long || is_weak || is_long) {
-        *field = FIELD_MINUTES;
-        if (is_long && !m && !f->asks_long) ask_note(b->p, "the longest by its duration");
-        return true;
-    }
-    return false;
+    enum plan_field field;
+    bool is_weak = m && m->field == FIELD_MINUTES && is_at(b->p, m->at, S_FILLER);
+    if (m && m->has_field && !is_weak) return m->field;
+    if (f->unit && field_of_unit(f->unit, &field)) return field;
+    return asked_field(b, is_weak);
 }
 
 bool set_workouts(struct builder *b)
 {
     struct plan *plan = b->plan;
-    enum plan_field field = FIELD_SESSIONS;
+    enum plan_field field = find_field(b);
     if (b->n_sports > 1) {
         for (size_t i = 0; i < b->p->f.n_mentions; i++) {
             struct mention *m = &b->p->f.mentions[i];
@@ -56,7 +58,6 @@ bool set_workouts(struct builder *b)
                 m->is_used = true;
         }
     }
-    find_field(b, &field);
     if (field == FIELD_MAX_HR && !knows_max_hr(b)) {
         field = FIELD_AVG_HR;
         ask_note(b->p, "the sessions know only their average heart rate");
@@ -74,34 +75,37 @@ bool applies_workouts(const struct builder *b)
     return b->sport != NULL && b->n_metrics == 0;
 }
 
+/* Which of the mentions has the threshold; NULL. */
+static struct mention *threshold_of(struct builder *b)
+{
+    if (b->sport->has_quantity) return b->sport;
+    return b->field && b->field->has_quantity ? b->field : NULL;
+}
+
 /* A threshold on the sessions themselves: "runs over 5 km". */
 static bool session_threshold(struct builder *b)
 {
     struct plan *plan = b->plan;
-    struct mention *m = b->sport->has_quantity               ? b->sport
-                        : b->field && b->field->has_quantity ? b->field
-                                                             : NULL;
-    if (!m) return true;
+    struct frame *f = &b->p->f;
+    struct mention *m = threshold_of(b);
     bool ignored;
-    struct plan_condition c = {.kind = WHERE_WORKOUT, .activity = plan->activity};
+    if (!m) return true;
+    struct plan_condition c = {
+        .kind = WHERE_WORKOUT, .activity = plan->activity, .field = FIELD_MINUTES};
     struct quantity q = m->quantity;
     if (q.is_bare) q.cmp = CMP_GE;
     bool has_field = m == b->field;
-    c.field = has_field ? b->field->field : FIELD_MINUTES;
-    if (!has_field && (!q.unit || !field_of_unit(q.unit, &c.field))) {
+    if (has_field) c.field = m->field;
+    bool is_known = has_field || (q.unit && field_of_unit(q.unit, &c.field));
+    bool is_fit = is_known && quantity_convert(&q, field_unit(c.field), false, &c.having, &ignored);
+    if (!is_fit || plan->where.n == PLAN_CONDITIONS) {
         ask_refuse(b->p, "It is not clear what the threshold of the workouts is about.");
         return false;
     }
-    if (!quantity_convert(&q, field_unit(c.field), false, &c.having, &ignored)) {
-        ask_refuse(b->p, "The threshold does not fit the workouts.");
-        return false;
-    }
-    if (plan->where.n == PLAN_CONDITIONS) return false;
     plan->where.conditions[plan->where.n++] = c;
     /* "how many runs over 5 km": the threshold's field is not what is asked for. */
-    if (has_field || !b->p->f.unit) {
-        if (!b->p->f.asks_long && !b->p->f.asks_far) plan->field = FIELD_SESSIONS;
-    }
+    bool is_other = (has_field || !f->unit) && !f->asks_long && !f->asks_far;
+    if (is_other) plan->field = FIELD_SESSIONS;
     return true;
 }
 
@@ -172,50 +176,74 @@ static enum plan_stat session_stat(const struct builder *b)
     return STAT_SUM;
 }
 
-bool build_workouts(struct builder *b)
+static bool is_time_order(const struct frame *f)
+{
+    return is_most(f, MOST_LATEST, MOST_EARLIEST);
+}
+
+/* "when was my last run". */
+static bool asks_session_day(const struct frame *f)
+{
+    if (f->has_most && !is_time_order(f)) return false;
+    return f->asks_when || f->asks_which;
+}
+
+static bool build_session_day(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    if (!set_workouts(b) || !one_window(b) || !session_threshold(b) || !all_where(b)) return false;
-    bool is_order = f->has_most && (f->most == MOST_LATEST || f->most == MOST_EARLIEST);
-    bool is_newest = f->newest == 1 || f->has_latest || f->has_first || is_order;
-    if (f->asks_when || (f->asks_which && (is_newest || !f->has_most))) {
-        if (!f->has_most || is_order) {
-            plan->op = PLAN_FIND;
-            plan->newest = 0;
-            plan->field = FIELD_SESSIONS;
-            plan->pick =
-                f->has_first || (is_order && f->most == MOST_EARLIEST) ? PICK_FIRST : PICK_LAST;
-            return true;
-        }
+    bool is_first = f->has_first || is_most(f, MOST_EARLIEST, MOST_EARLIEST);
+    plan->op = PLAN_FIND;
+    plan->newest = 0;
+    plan->field = FIELD_SESSIONS;
+    plan->pick = is_first ? PICK_FIRST : PICK_LAST;
+    return true;
+}
+
+/* "did I run last week", "total runs": their number, if anything. */
+static bool build_bare_sessions(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_sum = f->n_stats == 1 && f->stats[0] == STAT_SUM;
+    if (is_sum || f->has_per || f->asks_yes_no) {
+        ask_note(b->p, "read as the number of sessions");
+        return build_session_count(b);
     }
-    if (f->has_most && !is_order) return build_session_extreme(b, f->asks_when || f->asks_which);
-    if (counts_sessions(b)) return build_session_count(b);
-    if (plan->field == FIELD_SESSIONS) {
-        bool is_count = f->n_stats == 1 && f->stats[0] == STAT_SUM;
-        if (is_count || f->has_per || f->asks_yes_no) {
-            plan->op = PLAN_COUNT;
-            plan->per = f->has_per ? f->per : PER_NONE;
-            ask_note(b->p, "read as the number of sessions");
-            return true;
-        }
-        ask_refuse(b->p,
-                   "What of these workouts: their number, duration, distance, calories or heart "
-                   "rate?");
-        return false;
-    }
+    ask_refuse(b->p,
+               "What of these workouts: their number, duration, distance, calories or heart rate?");
+    return false;
+}
+
+static bool build_session_stat(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    struct plan *plan = b->plan;
     if (f->is_compare || f->has_than || f->is_percent || f->is_share || f->is_change) {
         ask_refuse(b->p, "It is not clear what is to be compared.");
         return false;
     }
     plan->op = PLAN_AGGREGATE;
     enum plan_stat fallback = session_stat(b);
-    if (f->has_per) plan->per = f->per;
     if (!one_stat(b, fallback, &plan->stat) || !set_unit(b, field_unit(plan->field))) return false;
-    if (f->has_per) plan->stat = STAT_SUM;
+    if (f->has_per) {
+        plan->per = f->per;
+        plan->stat = STAT_SUM;
+    }
     if (f->n_stats == 0 && fallback == STAT_SUM && !f->asks_many && !f->asks_far)
         ask_note(b->p, "read as the total");
     return true;
+}
+
+bool build_workouts(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    if (!set_workouts(b) || !one_window(b) || !session_threshold(b) || !all_where(b)) return false;
+    if (asks_session_day(f)) return build_session_day(b);
+    if (f->has_most && !is_time_order(f))
+        return build_session_extreme(b, f->asks_when || f->asks_which);
+    if (counts_sessions(b)) return build_session_count(b);
+    if (b->plan->field == FIELD_SESSIONS) return build_bare_sessions(b);
+    return build_session_stat(b);
 }
 
 /* ---- laboratory results ---- */
@@ -249,46 +277,66 @@ static bool build_lab_extreme(struct builder *b)
     return true;
 }
 
-bool build_lab(struct builder *b)
+static bool check_lab(struct builder *b)
+{
+    if (b->n_labs > 1) ask_refuse(b->p, "One laboratory test at a time can be asked for.");
+    if (b->lab->has_quantity) ask_refuse(b->p, "Thresholds on laboratory results cannot be read.");
+    return !b->p->is_failed;
+}
+
+static bool asks_lab_change(const struct frame *f)
+{
+    bool is_change =
+        f->is_change || f->is_difference || f->is_percent || f->has_minus || f->is_compare;
+    return is_change || (f->has_first && f->has_latest);
+}
+
+/* "how high was my last LDL" asks for the last one. */
+static bool asks_lab_extreme(const struct frame *f)
+{
+    bool is_dated = f->has_latest || f->has_current || f->has_first;
+    return f->has_most && !is_time_order(f) && !(f->most_is_weak && is_dated);
+}
+
+static bool build_lab_change(struct builder *b)
+{
+    b->plan->op = PLAN_CHANGE;
+    if (b->p->f.is_percent) {
+        b->plan->result = RESULT_PERCENT;
+        b->plan->unit = NULL;
+    }
+    ask_note(b->p, "change: the latest result less the first");
+    return true;
+}
+
+static bool build_lab_value(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    bool is_said = f->n_stats > 0 || f->has_latest || f->has_first || f->has_current;
+    b->plan->op = PLAN_AGGREGATE;
+    if (!is_said) ask_note(b->p, "read as the latest result");
+    return one_stat(b, f->has_first && !f->has_latest ? STAT_FIRST : STAT_LAST, &b->plan->stat);
+}
+
+/* "when was my last LDL test", "how many tests". */
+static bool build_lab_days(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    plan->subject = PLAN_OF_LAB;
-    plan->analyte = b->lab->analyte;
-    b->lab->is_used = true;
-    if (b->n_labs > 1 || b->lab->has_quantity) {
-        ask_refuse(b->p, b->n_labs > 1 ? "One laboratory test at a time can be asked for."
-                                       : "Thresholds on laboratory results cannot be read.");
-        return false;
-    }
-    if (!one_window(b) || !all_where(b) || !set_unit(b, plan->analyte->unit)) return false;
-    bool is_order = f->has_most && (f->most == MOST_LATEST || f->most == MOST_EARLIEST);
-    bool is_change =
-        f->is_change || f->is_difference || f->is_percent || f->has_minus || f->is_compare;
-    if (is_change || (f->has_first && f->has_latest)) {
-        plan->op = PLAN_CHANGE;
-        if (f->is_percent) {
-            plan->result = RESULT_PERCENT;
-            plan->unit = NULL;
-        }
-        ask_note(b->p, "change: the latest result less the first");
-        return true;
-    }
-    bool is_weak = f->most_is_weak && (f->has_latest || f->has_current || f->has_first);
-    if (f->has_most && !is_order && !is_weak) return build_lab_extreme(b);
-    if (f->asks_when || f->asks_which) {
-        plan->op = PLAN_FIND;
-        plan->pick = f->has_first && !f->has_latest ? PICK_FIRST : PICK_LAST;
-        return true;
-    }
-    if (f->asks_many || f->asks_often) {
-        plan->op = PLAN_COUNT;
-        plan->unit = NULL;
-        return true;
-    }
-    plan->op = PLAN_AGGREGATE;
-    enum plan_stat fallback = f->has_first && !f->has_latest ? STAT_FIRST : STAT_LAST;
-    if (f->n_stats == 0 && !f->has_latest && !f->has_first && !f->has_current)
-        ask_note(b->p, "read as the latest result");
-    return one_stat(b, fallback, &plan->stat);
+    bool is_day = f->asks_when || f->asks_which;
+    plan->op = is_day ? PLAN_FIND : PLAN_COUNT;
+    plan->unit = NULL;
+    if (is_day) plan->pick = f->has_first && !f->has_latest ? PICK_FIRST : PICK_LAST;
+    return true;
+}
+
+bool build_lab(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    if (!check_lab(b) || !set_subject(b)) return false;
+    if (!one_window(b) || !all_where(b) || !set_unit(b, b->plan->analyte->unit)) return false;
+    if (asks_lab_change(f)) return build_lab_change(b);
+    if (asks_lab_extreme(f)) return build_lab_extreme(b);
+    bool is_days = f->asks_when || f->asks_which || f->asks_many || f->asks_often;
+    return is_days ? build_lab_days(b) : build_lab_value(b);
 }

@@ -153,18 +153,21 @@ static struct weir_slice stem_phrase(char *out, struct weir_slice phrase)
 
 /* ---- filling ---- */
 
+static bool is_phrase_char(char c)
+{
+    if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) return true;
+    return (unsigned char)c >= 0x80 || c == '%' || c == '&';
+}
+
 /* As the words of a question come out: small letters and digits, one blank between, no "'s". */
 static struct weir_slice plain_phrase(char *out, struct weir_slice s)
 {
     size_t n = 0;
     for (size_t i = 0; i < s.len && n < PHRASE_BYTES - 1; i++) {
         char c = s.ptr[i] >= 'A' && s.ptr[i] <= 'Z' ? (char)(s.ptr[i] - 'A' + 'a') : s.ptr[i];
-        bool is_kept = (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || (unsigned char)c >= 0x80;
-        if (c == '\'' && i + 1 < s.len && s.ptr[i + 1] == 's') {
-            i++;
-            continue;
-        }
-        if (is_kept || c == '%' || c == '&') out[n++] = c;
+        bool is_owner = c == '\'' && i + 1 < s.len && s.ptr[i + 1] == 's';
+        if (is_owner) i++;
+        else if (is_phrase_char(c)) out[n++] = c;
         else if (n > 0 && out[n - 1] != ' ') out[n++] = ' ';
     }
     while (n > 0 && out[n - 1] == ' ') n--;
@@ -362,6 +365,13 @@ static bool is_left_out(struct weir_slice word, struct weir_slice w)
     return word.len >= SLIP_FROM || (w.len == word.len + 1);
 }
 
+/* Whether a word of ours can be meant at all: about as long, and the first letter right. */
+static bool is_candidate(struct weir_slice word, struct weir_slice w, size_t most)
+{
+    size_t gap = w.len > word.len ? w.len - word.len : word.len - w.len;
+    return gap <= most && w.ptr[0] == word.ptr[0] && is_left_out(word, w);
+}
+
 struct weir_slice lexicon_nearest(struct weir_slice word)
 {
     struct weir_slice found = {0};
@@ -372,19 +382,16 @@ struct weir_slice lexicon_nearest(struct weir_slice word)
     bool is_unique = true;
     for (size_t i = 0; i < lexicon.n_words; i++) {
         struct weir_slice w = lexicon.words[i];
-        size_t gap = w.len > word.len ? w.len - word.len : word.len - w.len;
-        if (gap > most || w.ptr[0] != word.ptr[0] || !is_left_out(word, w)) continue;
-        size_t d = distance(word, w, most);
+        size_t d = is_candidate(word, w, most) ? distance(word, w, most) : most + 1;
         if (d > most || d > best) continue;
-        if (d == best) {
-            /* A name of the catalogue is likelier than a word of the grammar. */
-            bool is_name = i < lexicon.n_names;
-            is_unique = is_unique && (!is_name || is_one_stem(found, w) || means_same(found, w));
-            continue;
+        if (d < best) {
+            best = d;
+            found = w;
+            is_unique = true;
+        } else if (i < lexicon.n_names) {
+            /* Of the catalogue; words of the grammar are less likely, and give way. */
+            is_unique = is_unique && (is_one_stem(found, w) || means_same(found, w));
         }
-        best = d;
-        found = w;
-        is_unique = true;
     }
     return is_unique ? found : (struct weir_slice){0};
 }

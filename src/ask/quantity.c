@@ -9,6 +9,8 @@
 
 enum {
     HOURS_AT_MOST = 24, /* "slept more than 8": such a number of sleep is of hours */
+    YEAR_FROM = 1990,
+    YEAR_TO = 2100,
 };
 
 struct amount {
@@ -20,10 +22,7 @@ struct amount {
 static size_t skip_words(const struct parse *p, size_t i)
 {
     if (mark_is(p, i, '-') && is_at(p, i + 1, S_NUMBER)) i++; /* "under-7" */
-    while (text_is(p, i, "about") || text_is(p, i, "roughly") || text_is(p, i, "around") ||
-           text_is(p, i, "approximately") || text_is(p, i, "of") || text_is(p, i, "the") ||
-           text_is(p, i, "a total of"))
-        i++;
+    while (text_in(p, i, "about|roughly|around|approximately|of|the|a total of")) i++;
     return i;
 }
 
@@ -37,6 +36,15 @@ static const char *unit_at(const struct parse *p, size_t i, size_t *end)
     bool is_thing = is_at(p, at, S_METRIC) && (is_at(p, at, S_FIELD) || is_count);
     *end = is_thing ? i : at + 1;
     return s->ptr;
+}
+
+/* "1 hour of deep sleep": the unit is part of a name of the thing. */
+static const char *unit_in_name(const struct parse *p, size_t i)
+{
+    if (!is_at(p, i, S_METRIC)) return NULL;
+    struct weir_slice t = p->t->list[i].text;
+    if (t.len > 4 && memcmp(t.ptr, "hour", 4) == 0) return "h";
+    return t.len > 6 && memcmp(t.ptr, "minute", 6) == 0 ? "min" : NULL;
 }
 
 /* "7 hours 30 minutes", "7 h 30", "7:30 hours". */
@@ -84,6 +92,7 @@ static bool amount_at(const struct parse *p, size_t i, struct amount *a, size_t 
     a->value = p->t->list[at].number;
     *end = at + 1;
     a->unit = unit_at(p, at + 1, end);
+    if (!a->unit) a->unit = unit_in_name(p, at + 1);
     take_minutes(p, a, end);
     return true;
 }
@@ -116,39 +125,44 @@ static bool sign_at(const struct parse *p, size_t i, enum plan_compare *cmp, siz
     return false;
 }
 
-/* "over", "not more than", "after" (a time of day); CMP_NONE when there is no such word. */
-static enum plan_compare word_at(const struct parse *p, size_t i, size_t *end)
+/* "after 11pm", "by midnight": of times of day only. */
+static enum plan_compare clock_word_at(const struct parse *p, size_t i, size_t *end)
 {
-    enum plan_compare cmp = CMP_NONE;
-    bool is_not = is_at(p, i, S_NOT) && !is_at(p, i, S_CMP);
-    size_t at = is_not ? i + 1 : i;
-    *end = i;
-    if (sign_at(p, at, &cmp, end)) return is_not ? invert(cmp) : cmp;
-    const struct sense *s = sense_at(p, at, S_CMP);
-    if (s) {
-        *end = at + 1;
-        cmp = (enum plan_compare)s->arg;
-        /* "at or above", "over or equal to" are phrases; "more than or exactly" is not English. */
-        return is_not ? invert(cmp) : cmp;
-    }
-    /* "minimum 10k steps" */
-    const struct sense *stat = sense_at(p, at, S_STAT);
-    bool is_bound =
-        stat && (stat->arg == STAT_MIN || stat->arg == STAT_MAX) && is_at(p, at + 1, S_NUMBER);
-    if (is_bound) {
-        *end = at + 1;
-        return stat->arg == STAT_MIN ? CMP_GE : CMP_LE;
-    }
     struct amount a;
     size_t behind;
-    bool is_before = is_at(p, at, S_BEFORE) || text_is(p, at, "by");
-    bool is_after = is_at(p, at, S_AFTER);
-    if ((is_before || is_after) && amount_at(p, at + 1, &a, &behind) && a.is_clock) {
-        *end = at + 1;
-        cmp = is_before ? (text_is(p, at, "by") ? CMP_LE : CMP_LT) : CMP_GT;
-        return is_not ? invert(cmp) : cmp;
+    bool is_by = text_is(p, i, "by");
+    bool is_before = is_at(p, i, S_BEFORE);
+    if (!is_by && !is_before && !is_at(p, i, S_AFTER)) return CMP_NONE;
+    if (!amount_at(p, i + 1, &a, &behind) || !a.is_clock) return CMP_NONE;
+    *end = i + 1;
+    return is_by ? CMP_LE : is_before ? CMP_LT : CMP_GT;
+}
+
+/* "over", ">=", "minimum 10k", "after 11pm"; CMP_NONE when there is no such word. */
+static enum plan_compare plain_word_at(const struct parse *p, size_t i, size_t *end)
+{
+    enum plan_compare cmp = CMP_NONE;
+    const struct sense *s = sense_at(p, i, S_CMP);
+    const struct sense *stat = sense_at(p, i, S_STAT);
+    if (sign_at(p, i, &cmp, end)) return cmp;
+    if (s) {
+        *end = i + 1;
+        return (enum plan_compare)s->arg;
     }
-    return CMP_NONE;
+    bool is_bound =
+        stat && (stat->arg == STAT_MIN || stat->arg == STAT_MAX) && is_at(p, i + 1, S_NUMBER);
+    if (!is_bound) return clock_word_at(p, i, end);
+    *end = i + 1;
+    return stat->arg == STAT_MIN ? CMP_GE : CMP_LE;
+}
+
+/* The same with a "not" before it. */
+static enum plan_compare word_at(const struct parse *p, size_t i, size_t *end)
+{
+    bool is_not = is_at(p, i, S_NOT) && !is_at(p, i, S_CMP);
+    *end = i;
+    enum plan_compare cmp = plain_word_at(p, is_not ? i + 1 : i, end);
+    return is_not ? invert(cmp) : cmp;
 }
 
 static bool between_at(struct parse *p, size_t i, struct quantity *out, size_t *end)
@@ -157,7 +171,7 @@ static bool between_at(struct parse *p, size_t i, struct quantity *out, size_t *
     size_t mid;
     bool is_between = is_at(p, i, S_BETWEEN) || text_is(p, i, "from");
     if (!is_between || !amount_at(p, i + 1, &a, &mid)) return false;
-    if (!is_at(p, mid, S_AND) && !is_at(p, mid, S_TO) && !mark_is(p, mid, '-')) return false;
+    if (!IS_ANY(p, mid, S_AND, S_TO) && !mark_is(p, mid, '-')) return false;
     if (!amount_at(p, mid + 1, &b, end) || a.is_clock != b.is_clock) return false;
     if (!a.unit) a.unit = b.unit;
     double second = b.value;
@@ -191,34 +205,50 @@ static enum plan_compare suffix_at(const struct parse *p, size_t i, size_t *end)
     return (enum plan_compare)s->arg;
 }
 
+/* "over 2025" is a year where nothing is counted; "over 7 days" is a window, or none of ours. */
+static bool is_time_span(const struct parse *p, size_t i, const struct amount *a, size_t end)
+{
+    size_t period = mark_is(p, end, '-') ? end + 1 : end;
+    if (a->unit || a->is_clock) return false;
+    if (is_at(p, period, S_PERIOD)) return true;
+    bool is_year = text_is(p, i, "over") && a->value >= YEAR_FROM && a->value <= YEAR_TO &&
+                   p->t->list[end - 1].text.len == 4 && !is_at(p, end, S_METRIC);
+    bool counts = has_symbol(p, S_HOW_MANY) || has_symbol(p, S_HOW_OFTEN) ||
+                  has_symbol(p, S_SHARE) || has_symbol(p, S_STREAK) ||
+                  p->f.counted != COUNT_NOTHING;
+    return is_year && !counts;
+}
+
+/* What stands behind the number: the words between stay for the grammar to read. */
+static void take_suffix(struct parse *p, struct quantity *q, size_t *end)
+{
+    size_t behind;
+    enum plan_compare suffix = suffix_at(p, *end, &behind);
+    if (suffix == CMP_NONE) return;
+    q->cmp = suffix;
+    q->is_bare = false;
+    tokens_use(p, behind - 1, behind);
+    if (!mark_is(p, *end, '+')) return;
+    *end = behind;
+    if (!q->unit) q->unit = unit_at(p, *end, end);
+}
+
 bool quantity_at(struct parse *p, size_t i, struct quantity *out, size_t *end)
 {
     struct amount a;
-    size_t at, behind;
+    size_t at;
     if (between_at(p, i, out, end)) return true;
     enum plan_compare cmp = word_at(p, i, &at);
-    if (!amount_at(p, at, &a, end)) return false;
-    /* "over 7 days" is a window, or none of ours. */
-    size_t period = mark_is(p, *end, '-') ? *end + 1 : *end;
-    if (!a.unit && !a.is_clock && is_at(p, period, S_PERIOD)) return false;
-    bool is_plain_article = cmp == CMP_NONE && is_at(p, i, S_A);
-    if (is_plain_article) return false;
-    enum plan_compare suffix = cmp == CMP_NONE ? suffix_at(p, *end, &behind) : CMP_NONE;
+    if (!amount_at(p, at, &a, end) || is_time_span(p, i, &a, *end)) return false;
+    if (cmp == CMP_NONE && is_at(p, i, S_A)) return false;
     *out = (struct quantity){.cmp = cmp,
                              .value = a.value,
                              .unit = a.unit,
                              .is_clock = a.is_clock,
-                             .is_bare = cmp == CMP_NONE && suffix == CMP_NONE,
-                             .at = i,
-                             .end = *end};
-    if (suffix == CMP_NONE) return true;
-    /* The words between number and suffix stay for the grammar to read. */
-    out->cmp = suffix;
-    tokens_use(p, behind - 1, behind);
-    if (mark_is(p, *end, '+')) {
-        *end = behind;
-        if (!out->unit) out->unit = unit_at(p, *end, end);
-    }
+                             .is_bare = cmp == CMP_NONE,
+                             .at = i};
+    if (cmp == CMP_NONE) take_suffix(p, out, end);
+    out->end = *end;
     return true;
 }
 

@@ -412,6 +412,30 @@ bool is_at(const struct parse *p, size_t i, enum symbol symbol)
     return sense_at(p, i, symbol) != NULL;
 }
 
+bool is_any_at(const struct parse *p, size_t i, const enum symbol *symbols)
+{
+    for (; *symbols != S_NONE; symbols++)
+        if (is_at(p, i, *symbols)) return true;
+    return false;
+}
+
+bool has_symbol(const struct parse *p, enum symbol symbol)
+{
+    for (size_t i = 0; i < p->t->n; i++)
+        if (is_at(p, i, symbol)) return true;
+    return false;
+}
+
+bool text_in(const struct parse *p, size_t i, const char *texts)
+{
+    size_t at = 0;
+    if (i >= p->t->n) return false;
+    struct weir_slice text = p->t->list[i].text;
+    for (struct weir_slice s = alias_next(texts, &at); s.len > 0; s = alias_next(texts, &at))
+        if (slice_eq(s, text)) return true;
+    return false;
+}
+
 bool text_is(const struct parse *p, size_t i, const char *text)
 {
     return i < p->t->n && weir_slice_is(p->t->list[i].text, text);

@@ -128,93 +128,107 @@ static void settle_order(struct word *w, char separator, int a, int b, int year)
     w->is_ambiguous = separator != '.' && a <= MONTHS && b <= MONTHS && a != b;
 }
 
+/* Three numbers with the same mark between them: its parts, and where it ends; NULL. */
+static const char *date_parts(const char *at, const char *end, int parts[3], char *separator)
+{
+    for (size_t k = 0; k < 3; k++) {
+        if (k > 0) {
+            if (at == end || !strchr("-/.", *at) || (k == 2 && *at != *separator)) return NULL;
+            *separator = *at++;
+        }
+        if (!take_part(&at, end, k == 1 ? 2 : 4, &parts[k])) return NULL;
+    }
+    return at;
+}
+
 static bool cut_date(struct cutter *c)
 {
-    const char *at = c->at;
-    int a, b, y;
-    if (!take_part(&at, c->end, 4, &a) || at == c->end) return false;
-    char separator = *at;
-    if (separator != '-' && separator != '/' && separator != '.') return false;
-    at++;
-    if (!take_part(&at, c->end, 2, &b) || at == c->end || *at != separator) return false;
-    at++;
-    if (!take_part(&at, c->end, 4, &y)) return false;
-    bool has_year_first = a >= CENTURY_FROM;
-    if (!has_year_first && y < CENTURY_FROM) {
-        if (y > 99 || separator == '-') return false;
-        y += 2000;
-    }
-    if (has_year_first && y > 31) return false;
-    struct word *w = add(c, WORD_DATE, c->at, (size_t)(at - c->at));
-    if (!w) return true;
-    if (has_year_first) w->day = day_from_civil(a, b, y);
-    else settle_order(w, separator, a, b, y);
-    c->at = at;
+    int part[3];
+    char separator = 0;
+    const char *end = date_parts(c->at, c->end, part, &separator);
+    if (!end) return false;
+    bool has_year_first = part[0] >= CENTURY_FROM;
+    bool is_short = !has_year_first && part[2] < CENTURY_FROM;
+    if (is_short && (part[2] > 99 || separator == '-')) return false;
+    if (is_short) part[2] += 2000;
+    if (has_year_first && part[2] > 31) return false;
+    struct word *w = add(c, WORD_DATE, c->at, (size_t)(end - c->at));
+    if (w && has_year_first) w->day = day_from_civil(part[0], part[1], part[2]);
+    else if (w) settle_order(w, separator, part[0], part[1], part[2]);
+    c->at = end;
     return true;
 }
 
 /* "am", "a.m.", "p.m.", "pm" at this place, blanks before it allowed: 'a', 'p' or 0. */
 static char half_of_day(const char **at, const char *end)
 {
+    static const char *const forms[] = {"a.m.", "p.m.", "a.m", "p.m", "am", "pm"};
     const char *p = *at;
     while (p < end && *p == ' ') p++;
-    if (p == end || (*p != 'a' && *p != 'p')) return 0;
-    char half = *p++;
-    if (p < end && *p == '.') p++;
-    if (p == end || *p != 'm') return 0;
-    p++;
-    bool has_dot = p < end && *p == '.';
-    if (p + (has_dot ? 1 : 0) < end && is_letter(p[has_dot ? 1 : 0])) return 0;
-    *at = has_dot && p[-2] == '.' ? p + 1 : p;
-    return half;
+    for (size_t k = 0; k < sizeof forms / sizeof *forms; k++) {
+        size_t len = strlen(forms[k]);
+        if ((size_t)(end - p) < len || memcmp(p, forms[k], len) != 0) continue;
+        if (p + len < end && is_letter(p[len])) continue;
+        *at = p + len;
+        return forms[k][0];
+    }
+    return 0;
+}
+
+/* ":30", or ".30" before "pm": the minutes; -1 when there are none. */
+static int take_clock_minutes(const char **at, const char *end)
+{
+    if (end - *at < 3 || (**at != ':' && **at != '.') || count_digits(*at + 1, end) != 2) return -1;
+    int minutes = digits_value(*at + 1, 2);
+    const char *after = *at + 3;
+    if (minutes > 59 || (**at == '.' && !half_of_day(&after, end))) return -1;
+    *at += 3;
+    return minutes;
 }
 
 /* 23:30, 7:05am, 11pm, 11.30 pm. "7:30" may be a length, too: what follows tells. */
 static bool cut_clock(struct cutter *c)
 {
     const char *at = c->at;
-    int hour, minute = 0;
+    int hour;
     if (!take_part(&at, c->end, 2, &hour) || hour > 24) return false;
-    bool has_minutes = false;
-    if (c->end - at >= 3 && (*at == ':' || *at == '.') && count_digits(at + 1, c->end) == 2) {
-        minute = digits_value(at + 1, 2);
-        has_minutes = *at == ':';
-        const char *after = at + 3;
-        if (has_minutes || half_of_day(&after, c->end)) at += 3;
-    }
+    int minutes = take_clock_minutes(&at, c->end);
     char half = half_of_day(&at, c->end);
-    if ((!has_minutes && !half) || minute > 59) return false;
+    if (minutes < 0 && !half) return false;
     if (half && (hour == 0 || hour > 12)) return false;
     if (half) hour = hour % 12 + (half == 'p' ? 12 : 0);
     struct word *w = add(c, WORD_CLOCK, c->at, (size_t)(at - c->at));
-    if (w) w->number = hour * 60 + minute;
+    if (w) w->number = hour * 60 + (minutes > 0 ? minutes : 0);
     c->at = at;
     return true;
 }
 
-/* Digits with thousands commas and decimals, exactly enough: at most 15 digits. */
+/* Digits from here on, at most 15 of them in all; commas between thousands are skipped. */
+static double take_digits(const char **at, const char *end, double value, size_t *n)
+{
+    bool has_commas = *n == 0;
+    const char *p = *at;
+    for (; p < end; p++) {
+        if (has_commas && *p == ',' && *n > 0 && count_digits(p + 1, end) == 3) continue;
+        if (!is_digit(*p)) break;
+        if (*n < MAX_DIGITS) value = value * 10 + (*p - '0');
+        ++*n;
+    }
+    *at = p;
+    return value;
+}
+
+/* A whole number divided once by a power of ten is the nearest double to what was written. */
 static double take_decimal(const char **at, const char *end)
 {
-    double value = 0, scale = 1;
     size_t n = 0;
-    const char *p = *at;
-    for (; p < end && n <= MAX_DIGITS; p++) {
-        bool is_comma =
-            *p == ',' && n > 0 && count_digits(p + 1, end) >= 3 && (count_digits(p + 1, end) == 3);
-        if (is_comma) continue;
-        if (!is_digit(*p)) break;
-        value = value * 10 + (*p - '0');
-        n++;
-    }
-    if (p + 1 < end && *p == '.' && is_digit(p[1])) {
-        for (p++; p < end && is_digit(*p); p++, n++) {
-            if (n > MAX_DIGITS) continue;
-            value = value * 10 + (*p - '0');
-            scale *= 10;
-        }
-    }
-    while (p < end && is_digit(*p)) p++;
-    *at = p;
+    double value = take_digits(at, end, 0, &n), scale = 1;
+    if (*at + 1 >= end || **at != '.' || !is_digit((*at)[1])) return value;
+    size_t n_whole = n;
+    ++*at;
+    if (n == 0) n_whole = n = 1; /* ".5" */
+    value = take_digits(at, end, value, &n);
+    for (size_t k = n_whole; k < n && k < MAX_DIGITS; k++) scale *= 10;
     return value / scale;
 }
 
