@@ -92,11 +92,17 @@ static bool is_momentary(const struct metric *m)
     return is_kept && strcmp(m->group, "sleep") != 0 && m->relation != METRIC_SCORE_OF;
 }
 
+/* Steps of an hour, a glass of water: where a day has several rows, they are to be added. */
+static bool is_counted(const struct table *t, const struct metric *m)
+{
+    return t->has_repeats && m->daily == DAILY_SUM && strcmp(m->group, "sleep") != 0;
+}
+
 static enum weir_status give(struct table *t, const struct metric *m, int32_t day, double value)
 {
     bool has_moment = t->is_timed || table_cell(t, FIELD_CLOCK).len > 0;
     struct sample s = {.metric = m, .value = value, .source = t->source};
-    if (!has_moment || !is_momentary(m))
+    if (!has_moment || !(is_momentary(m) || is_counted(t, m)))
         return table_day_value(t, m, (struct weir_slice){0}, day, value);
     if (!table_moment(t, FIELD_DATE, &s.start)) return WEIR_OK;
     s.end = s.start;

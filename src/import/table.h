@@ -135,9 +135,10 @@ struct table {
 
     enum date_order dates;
     enum number_style numbers;
-    bool is_glance;  /* only to see what it is: there is no sink */
-    bool is_timed;   /* the date column has times of day */
-    bool has_shorts; /* durations of two parts are minutes and seconds */
+    bool is_glance;   /* only to see what it is: there is no sink */
+    bool is_timed;    /* the date column has times of day */
+    bool has_repeats; /* and a day has several rows */
+    bool has_shorts;  /* durations of two parts are minutes and seconds */
 
     struct csv_row row; /* the one at hand */
     struct source source;

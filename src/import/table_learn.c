@@ -17,9 +17,17 @@ struct lesson {
     size_t ambiguous_column;
     size_t ambiguous_row;
     bool is_point, is_comma;
+    struct cell_time before; /* the date of the row before */
 };
 
 static const enum table_field times[] = {FIELD_DATE, FIELD_START, FIELD_END};
+
+static void learn_repeats(struct table *t, const struct cell_time *time, struct lesson *l)
+{
+    bool is_same_day = time->day != DAY_NONE && time->day == l->before.day;
+    if (is_same_day && time->second != l->before.second) t->has_repeats = true;
+    l->before = *time;
+}
 
 static void learn_dates(struct table *t, const struct table_row *row, struct lesson *l)
 {
@@ -28,6 +36,7 @@ static void learn_dates(struct table *t, const struct table_row *row, struct les
         size_t at = t->at[times[i]];
         if (at >= row->n || !cell_time(row->cells[at], DATES_UNKNOWN, &time)) continue;
         if (time.has_time && time.second > 0) t->is_timed = true;
+        if (times[i] == FIELD_DATE) learn_repeats(t, &time, l);
         if (time.proves == DATES_MONTH_FIRST && l->month_first == 0) l->month_first = row->line;
         if (time.proves == DATES_DAY_FIRST && l->day_first == 0) l->day_first = row->line;
         if (!time.is_ambiguous || l->ambiguous != 0) continue;
@@ -119,7 +128,7 @@ static void set_row(struct table *t, const struct table_row *w)
 
 enum weir_status table_learned(struct table *t)
 {
-    struct lesson l = {0};
+    struct lesson l = {.before = {.day = DAY_NONE}};
     t->is_learning = false;
     for (size_t i = 0; i < t->n_waiting; i++) {
         learn_dates(t, &t->waiting[i], &l);

@@ -178,7 +178,16 @@ TEST(rows_with_times_are_measurements)
           "sample weight 2025-03-01T07:10:00-05:00 77.6 [plain]\n"
           "sample systolic 2025-03-01T07:10:00-05:00 120 [plain]\n"
           "sample weight 2025-03-01T21:00:00-05:00 78.1 [plain]\n"
-          "day steps 2025-03-01 500 [plain]\n");
+          "sample steps 2025-03-01T21:00:00-05:00 500 [plain]\n");
+}
+
+TEST(several_rows_of_a_day_are_counted_one_by_one)
+{
+    PLAIN("timestamp,steps,water\n2025-03-01 08:00,500,250\n2025-03-01 09:00,700,250\n",
+          "sample steps 2025-03-01T08:00:00-05:00 500 [plain]\n"
+          "sample water 2025-03-01T08:00:00-05:00 250 [plain]\n"
+          "sample steps 2025-03-01T09:00:00-05:00 700 [plain]\n"
+          "sample water 2025-03-01T09:00:00-05:00 250 [plain]\n");
 }
 
 TEST(one_row_a_value_is_read_by_its_metric_and_unit)
