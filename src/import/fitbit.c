@@ -74,11 +74,10 @@ static bool read_utc(struct json_file *f, const struct weir_json *v, const char 
  */
 static enum weir_status give_active(struct json_file *f, int32_t day, double minutes, bool is_very)
 {
-    struct moment start =
-        zone_moment(f->context.zone, (int64_t)day * DAY_SECONDS + (is_very ? HALF_DAY : 0));
+    int64_t wall = (int64_t)day * DAY_SECONDS + (is_very ? HALF_DAY : 0);
     struct sample s = {.metric = metric_find(SLICE("active_minutes")),
-                       .start = start,
-                       .end = {start.at + HALF_DAY / 2, start.offset},
+                       .start = zone_moment(f->context.zone, wall),
+                       .end = zone_moment(f->context.zone, wall + HALF_DAY),
                        .value = minutes,
                        .source = f->source};
     return f->context.sink.sample(f->context.sink.user, &s);

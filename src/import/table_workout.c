@@ -19,15 +19,17 @@ enum {
 static const struct {
     const char *names, *activity;
 } foreign[] = {
-    {"laufen|course à pied|carrera|corsa|hardlopen|corrida|löpning|laufband|trailrunning|"
+    {"laufen|laufbandtraining|course à pied|course sur tapis "
+     "roulant|carrera|corsa|hardlopen|corrida|löpning|laufband|trailrunning|"
      "course sur tapis|carrera en cinta|indoor running|treadmill_running|trail_running|"
      "obstacle_run|track_running|virtual_run|jogging",
      "run"},
-    {"gehen|marche|marche à pied|caminata|caminar|camminata|wandelen|caminhada|spazieren|"
+    {"gehen|walken|marche|marche à pied|caminata|caminar|camminata|wandelen|caminhada|spazieren|"
      "casual_walking|speed_walking|walking",
      "walk"},
     {"wandern|randonnée|randonnée pédestre|senderismo|escursionismo|hiking|rucking", "hike"},
-    {"radfahren|rennradfahren|mountainbiken|indoor radfahren|cyclisme|vélo|ciclismo|fietsen|"
+    {"radfahren|ergometer|indoor-radfahren|vélo d'intérieur|ciclismo "
+     "indoor|rennradfahren|mountainbiken|indoor radfahren|cyclisme|vélo|ciclismo|fietsen|"
      "cyclisme en salle|ciclismo en sala|cycling|road_biking|mountain_biking|indoor_cycling|"
      "gravel_cycling|virtual_ride|e_bike_fitness|spinning|assault bike",
      "bike"},

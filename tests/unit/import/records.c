@@ -35,10 +35,10 @@ TEST(fitbit_active_minutes_of_two_files_are_added_and_days_are_local)
 {
     RECORD_IS(&reader_fitbit, "moderately_active_minutes-2025-03-01.json",
               "[{\"dateTime\": \"03/01/25 00:00:00\", \"value\": \"13\"}]",
-              "sample active_minutes 2025-03-01T00:00:00-05:00 +21600 13 [Fitbit watch]\n");
+              "sample active_minutes 2025-03-01T00:00:00-05:00 +43200 13 [Fitbit watch]\n");
     RECORD_IS(&reader_fitbit, "very_active_minutes-2025-03-01.json",
               "[{\"dateTime\": \"03/01/25 00:00:00\", \"value\": \"25\"}]",
-              "sample active_minutes 2025-03-01T12:00:00-05:00 +21600 25 [Fitbit watch]\n"
+              "sample active_minutes 2025-03-01T12:00:00-05:00 +43200 25 [Fitbit watch]\n"
               "day very_active_minutes 2025-03-01 25 [Fitbit watch]\n");
     RECORD_IS(&reader_fitbit, "sedentary_minutes-2025-03-01.json",
               "[{\"dateTime\": \"03/01/25 00:00:00\", \"value\": \"700\"},"
