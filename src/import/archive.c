@@ -128,11 +128,6 @@ const struct archive_item *archive_item(const struct archive *a, size_t i)
     return &a->places[i].item;
 }
 
-uint64_t archive_bytes(const struct archive *a)
-{
-    return a->n_bytes;
-}
-
 /* ---- zip archives ---- */
 
 static void close_zip(struct archive *a)

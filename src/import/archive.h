@@ -44,7 +44,6 @@ void archive_close(struct archive *a); /* NULL is allowed */
 
 size_t archive_count(const struct archive *a);
 const struct archive_item *archive_item(const struct archive *a, size_t i);
-uint64_t archive_bytes(const struct archive *a); /* of all items */
 
 /* Tells this list of contents from others: sizes, names of members, checksums, heads and tails. */
 WEIR_MUST_CHECK enum weir_status archive_hash(struct archive *a,

@@ -452,25 +452,8 @@ static void close_reader(struct run *r)
     r->reader = NULL;
 }
 
-static void enter(struct run *r, size_t i)
-{
-    r->progress.file = archive_item(r->archive, i)->name;
-    r->progress.file_index = (unsigned)i;
-    r->progress.kind = NULL;
-    r->progress.bytes = r->bytes_before;
-}
-
-static void leave(struct run *r, size_t i)
-{
-    close_reader(r);
-    archive_stop(r->archive);
-    r->bytes_before += archive_item(r->archive, i)->bytes;
-}
-
-/* ---- the first reading ---- */
-
-/* What every export has and nobody needs, by its place or name. */
-static const char *useless(const struct archive_item *item, struct weir_slice head)
+/* What every export has and nobody needs, by its place or name; NULL. */
+static const char *useless(const struct archive_item *item)
 {
     static const struct {
         const char *part, *what;
@@ -484,9 +467,42 @@ static const char *useless(const struct archive_item *item, struct weir_slice he
     for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
         if (memmem(item->path.ptr, item->path.len, parts[i].part, strlen(parts[i].part)))
             return parts[i].what;
-    bool is_cda = head.len > 0 && memmem(head.ptr, head.len, "<ClinicalDocument", 17);
-    return is_cda ? parts[3].what : NULL;
+    return NULL;
 }
+
+/* Whether this reading is about the file at all: what share of the work its bytes are. */
+static uint64_t bytes_of(const struct run *r, size_t i)
+{
+    const struct archive_item *item = archive_item(r->archive, i);
+    bool is_read = r->progress.is_checking ? !useless(item) : r->verdicts[i].kind != NULL;
+    return is_read ? item->bytes : 0;
+}
+
+static void begin_reading(struct run *r, bool is_checking)
+{
+    r->progress.is_checking = is_checking;
+    r->progress.bytes = r->progress.total_bytes = r->bytes_before = r->n_records = 0;
+    for (size_t i = 0; i < archive_count(r->archive); i++)
+        r->progress.total_bytes += bytes_of(r, i);
+}
+
+static void enter(struct run *r, size_t i)
+{
+    r->progress.file = archive_item(r->archive, i)->name;
+    r->progress.file_index = (unsigned)i;
+    r->progress.kind = NULL;
+    r->progress.bytes = r->bytes_before;
+}
+
+static void leave(struct run *r, size_t i)
+{
+    close_reader(r);
+    archive_stop(r->archive);
+    r->bytes_before += bytes_of(r, i);
+    r->progress.bytes = r->bytes_before;
+}
+
+/* ---- the first reading ---- */
 
 static const struct reader_kind *find_kind(struct run *r, const struct archive_item *item,
                                            struct weir_slice head)
@@ -538,17 +554,17 @@ static bool is_essential(const struct run *r, size_t i, enum weir_status st)
 static enum weir_status check_file(struct run *r, size_t i)
 {
     const struct archive_item *item = archive_item(r->archive, i);
+    const char *why = useless(item);
     size_t n = 0;
+    if (why) {
+        tally_ignored(&r->tally, weir_slice_of(why));
+        return WEIR_OK;
+    }
     enum weir_status st = archive_start(r->archive, i, 0);
     if (st != WEIR_OK) return archive_failed(r, st);
     st = read_piece(r, &n);
     if (st != WEIR_OK) return st;
     struct weir_slice head = slice_of(r->piece, n < READER_HEAD_BYTES ? n : READER_HEAD_BYTES);
-    const char *why = useless(item, head);
-    if (why) {
-        tally_ignored(&r->tally, weir_slice_of(why));
-        return WEIR_OK;
-    }
     r->verdicts[i].kind = find_kind(r, item, head);
     if (r->verdicts[i].kind) return try_out(r, i, n);
     if (item->is_named) return unknown(r, head);
@@ -586,7 +602,7 @@ static void refuse_file(struct run *r)
 static enum weir_status check_all(struct run *r)
 {
     size_t n_known = 0;
-    r->progress.is_checking = true;
+    begin_reading(r, true);
     for (size_t i = 0; i < archive_count(r->archive); i++) {
         enter(r, i);
         enum weir_status st = check_file(r, i);
@@ -645,9 +661,6 @@ static enum weir_status import_file(struct run *r, size_t i, uint64_t mark)
 
 static enum weir_status import_all(struct run *r)
 {
-    r->progress.is_checking = false;
-    r->bytes_before = 0;
-    r->n_records = 0;
     for (size_t i = 0; i < archive_count(r->archive); i++) {
         bool is_first = i == r->job.item;
         enter(r, i);
@@ -787,12 +800,12 @@ static enum weir_status run_all(struct run *r)
     if (st != WEIR_OK) return fail(r, st, "%s", why[0] != 0 ? why : weir_status_text(st));
     r->verdicts = mem_zalloc(archive_count(r->archive) * sizeof *r->verdicts);
     if (!r->verdicts) return WEIR_NOMEM;
-    r->progress.total_bytes = archive_bytes(r->archive);
     st = check_all(r);
     if (st != WEIR_OK) {
         summarise(r);
         return st;
     }
+    begin_reading(r, false);
     st = begin_job(r);
     if (st == WEIR_OK) st = import_all(r);
     if (st == WEIR_OK) st = complete(r);
