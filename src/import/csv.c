@@ -158,6 +158,7 @@ static void put_counted(struct csv *c, char byte)
 static void choose_delimiter(struct csv *c)
 {
     unsigned most = 0;
+    c->delimiter = 0;
     for (size_t i = 0; i < sizeof delimiters; i++) {
         if (c->n_seen[i] > most) c->delimiter = delimiters[i];
         if (c->n_seen[i] > most) most = c->n_seen[i];
@@ -207,7 +208,7 @@ static void put_byte(struct csv *c, char byte)
     }
     c->is_after_cr = byte == '\r';
     if (byte == '\r') byte = '\n';
-    if (c->delimiter == 0) put_head(c, byte);
+    if (c->delimiter == 0 || c->is_free) put_head(c, byte);
     else put_counted(c, byte);
 }
 
@@ -220,7 +221,7 @@ static bool is_plain(char byte, char delimiter)
 /* Most bytes are letters and digits inside a field: whole runs of them at once. */
 static size_t put_run(struct csv *c, struct weir_slice bytes)
 {
-    if (c->delimiter == 0 || c->state == CLOSED || c->is_after_cr) return 0;
+    if (c->delimiter == 0 || c->is_free || c->state == CLOSED || c->is_after_cr) return 0;
     size_t n = 0;
     while (n < bytes.len && is_plain(bytes.ptr[n], c->delimiter)) n++;
     if (n == 0) return 0;
@@ -261,7 +262,8 @@ enum weir_status csv_end(struct csv *c)
 {
     if (c->n_bom > 0 && c->n_bom < sizeof mark && c->status == WEIR_OK)
         fail(c, WEIR_BAD_FIELD, 1, "the file ends inside its byte order mark");
-    if (c->status == WEIR_OK && c->delimiter == 0 && c->text.len > 0) replay(c);
+    bool is_kept = c->delimiter == 0 || c->is_free;
+    if (c->status == WEIR_OK && is_kept && c->text.len > 0) replay(c);
     if (c->status == WEIR_OK && c->state == QUOTED)
         fail(c, WEIR_BAD_FIELD, c->quote_line, "a quote that is never closed");
     bool has_row = c->text.len > 0 || c->n_fields > 0 || c->state == CLOSED;

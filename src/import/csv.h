@@ -6,7 +6,8 @@
  * 2. csv_feed() as bytes arrive, csv_end() behind the last.
  * 3. csv_fini().
  *
- * The delimiter (comma, semicolon, tab) is found from the first line that has any of them.
+ * The delimiter (comma, semicolon, tab) is found from the first line that has any of them, or while
+ * `is_free` is set from each line anew: a title may have a comma and its table semicolons.
  * Lines end with LF, CRLF or CR; blank ones are skipped; a byte order mark is. Quoted fields may
  * hold delimiters, line ends and doubled quotes. The text is UTF-8 without NULs: anything else,
  * and whatever passes a ceiling, is an error of the whole file, with the line in csv_error().
@@ -38,6 +39,7 @@ struct csv {
     csv_row_fn row;
     void *user;
     char delimiter; /* 0 until it is known */
+    bool is_free;   /* set by who looks for a header: until then each line may have its own */
     char state;
     bool is_after_cr;
     bool is_wide;   /* the row has bytes beyond ASCII */

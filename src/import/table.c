@@ -94,6 +94,7 @@ static void ignore_unknown(struct table *t)
 static enum weir_status begin(struct table *t, const struct table_format *f)
 {
     t->format = f;
+    t->csv.is_free = false;
     t->source = (struct source){weir_slice_of(f->source), f->source_class};
     t->is_learning = f->looks_ahead;
     t->dates = t->context.dates;
@@ -146,6 +147,7 @@ enum weir_status table_open(struct reader **out, const struct reader_context *c,
     arena_init(&t->names, NAMES_BYTES);
     arena_init(&t->ahead, TABLE_AHEAD_BYTES * 2);
     enum weir_status st = csv_init(&t->csv, on_row, t);
+    t->csv.is_free = true;
     if (st == WEIR_OK) *out = r;
     else mem_free(r);
     return st;
@@ -271,6 +273,7 @@ unsigned table_recognise(const struct table_format *formats, size_t n, struct we
     t->is_glance = true;
     arena_init(&t->names, NAMES_BYTES);
     enum weir_status st = csv_init(&t->csv, on_glance, &g);
+    t->csv.is_free = true;
     if (st == WEIR_OK) st = csv_feed(&t->csv, head);
     if (st == WEIR_OK && head.len < READER_HEAD_BYTES) st = csv_end(&t->csv);
     unsigned sure = doubtful(&g, st, head);

@@ -111,6 +111,12 @@ TEST(tables_that_programs_copy_from_telephones_are_known)
           "day weight 2025-03-01 77.6 [plain]\n");
 }
 
+TEST(a_title_with_commas_does_not_hide_a_table_with_semicolons)
+{
+    PLAIN("Doe, Jane, born 1980\n\nDatum;Schritte;Gewicht\n01.03.2025;10.432;70,5\n",
+          "day steps 2025-03-01 10432 [plain]\nday weight 2025-03-01 70.5 [plain]\n");
+}
+
 TEST(translated_headers_are_known)
 {
     PLAIN(
