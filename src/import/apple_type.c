@@ -137,7 +137,7 @@ bool apple_scale_find(const struct metric *metric, struct weir_slice unit, struc
 {
     char name[UNIT_BYTES];
     double zero;
-    double one;
+    double many;
     double factor = 1;
     if (molar_scale(metric, unit, out)) return true;
     if (unit.len == 0 || unit.len >= sizeof name) return false;
@@ -150,9 +150,12 @@ bool apple_scale_find(const struct metric *metric, struct weir_slice unit, struc
         break;
     }
     bool is_kelvin = weir_slice_is(unit, "K");
-    if (!unit_convert(name, metric->unit, 0, &zero) || !unit_convert(name, metric->unit, 1, &one))
+    /* A power of two, so that where there is an offset little of the factor is lost beside it. */
+    static const double large = 1 << 20;
+    if (!unit_convert(name, metric->unit, 0, &zero) ||
+        !unit_convert(name, metric->unit, large, &many))
         return false;
-    *out = (struct apple_scale){.factor = (one - zero) * factor, .offset = zero};
+    *out = (struct apple_scale){.factor = (many - zero) / large * factor, .offset = zero};
     if (is_kelvin) out->offset += KELVIN * out->factor;
     return true;
 }
