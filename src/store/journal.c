@@ -286,8 +286,7 @@ static WEIR_MUST_CHECK enum weir_status has_suspects(struct slot *s, size_t at, 
     do {
         st = file_read_at(&s->file, piece, READ_PIECE_BYTES, at, &n);
         if (st != WEIR_OK) break;
-        for (size_t i = 0; i + RECORD_HEAD_BYTES <= n && !*out; i += RECORD_ALIGN)
-            *out = record_may_vouch_for(slice_of(piece + i, n - i), missing, s->n_bytes);
+        *out = record_any_may_vouch(slice_of(piece, n), missing, s->n_bytes);
         at += READ_PIECE_BYTES - RECORD_HEAD_BYTES; /* a head over the seam is seen whole */
     } while (n == READ_PIECE_BYTES && !*out);
     mem_free(piece);

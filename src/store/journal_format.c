@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "store/journal_format.h"
 
+#include <endian.h>
 #include <string.h>
 
 #include "base/crc32c.h"
@@ -87,13 +88,51 @@ size_t record_claims(struct weir_slice bytes)
     return is_blank(bytes.ptr) ? 0 : record_size((size_t)get_le(bytes.ptr, 4));
 }
 
+/* Records there may be in a segment: so far at most is a number beyond one that is missing. */
+static uint64_t most_records(size_t segment_bytes)
+{
+    return segment_bytes / RECORD_HEAD_BYTES;
+}
+
 bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing, size_t segment_bytes)
 {
     if (bytes.len < RECORD_HEAD_BYTES) return false;
     uint64_t number = get_le(bytes.ptr + 8, 8);
     uint64_t durable = get_le(bytes.ptr + 16, 8);
     if (durable < missing || durable >= number) return false;
-    return number - missing <= segment_bytes / RECORD_HEAD_BYTES;
+    return number - missing <= most_records(segment_bytes);
+}
+
+/*
+ * Whether any word could be the durable number of a record that vouches: no branch, so that the
+ * compiler takes several words at once. Most of a segment is passed by this alone.
+ */
+static bool has_near(const char *words, size_t n, uint64_t missing, uint64_t most)
+{
+    unsigned is_near = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint64_t word;
+        memcpy(&word, words + i * sizeof word, sizeof word);
+        is_near |= le64toh(word) - missing < most;
+    }
+    return is_near != 0;
+}
+
+bool record_any_may_vouch(struct weir_slice bytes, uint64_t missing, size_t segment_bytes)
+{
+    enum { STEP_HEADS = 512, DURABLE_AT = 16 };
+    size_t n_heads =
+        bytes.len < RECORD_HEAD_BYTES ? 0 : (bytes.len - RECORD_HEAD_BYTES) / RECORD_ALIGN + 1;
+    for (size_t first = 0; first < n_heads; first += STEP_HEADS) {
+        size_t n = n_heads - first < STEP_HEADS ? n_heads - first : STEP_HEADS;
+        const char *begin = bytes.ptr + first * RECORD_ALIGN;
+        if (!has_near(begin + DURABLE_AT, n, missing, most_records(segment_bytes))) continue;
+        for (size_t i = 0; i < n; i++) {
+            struct weir_slice head = slice_of(begin + i * RECORD_ALIGN, RECORD_HEAD_BYTES);
+            if (record_may_vouch_for(head, missing, segment_bytes)) return true;
+        }
+    }
+    return false;
 }
 
 bool record_read(struct weir_slice bytes, uint64_t serial, struct record *record)

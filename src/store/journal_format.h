@@ -64,5 +64,8 @@ size_t record_claims(struct weir_slice bytes);
  */
 bool record_may_vouch_for(struct weir_slice bytes, uint64_t missing, size_t segment_bytes);
 
+/* The same for all places in the bytes at which a record might begin. */
+bool record_any_may_vouch(struct weir_slice bytes, uint64_t missing, size_t segment_bytes);
+
 /* The record that `bytes` begin with; false when they begin with none of this segment. */
 bool record_read(struct weir_slice bytes, uint64_t serial, struct record *record);

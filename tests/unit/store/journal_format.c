@@ -80,3 +80,22 @@ TEST(zeros_are_no_record)
     T_OK(!record_read(slice_of(zeros, sizeof zeros), 7, &got));
     T_OK(!record_may_vouch_for(slice_of(zeros, sizeof zeros), 1, sizeof zeros));
 }
+
+TEST(a_look_at_many_places_sees_what_single_looks_see)
+{
+    static char bytes[12000];
+    for (int round = 0; round < 2000; round++) {
+        size_t len = t_random() % sizeof bytes;
+        memset(bytes, 0, sizeof bytes);
+        for (int i = 0; i < 4 && len > 40; i++) {
+            uint64_t durable = 900 + t_random() % 300, number = durable - 100 + t_random() % 300;
+            char *head = bytes + t_random() % (len / 8 - 3) * 8;
+            memcpy(head + 8, &number, sizeof number);
+            memcpy(head + 16, &durable, sizeof durable);
+        }
+        bool want = false;
+        for (size_t at = 0; at < len && !want; at += RECORD_ALIGN)
+            want = record_may_vouch_for(slice_of(bytes + at, len - at), 1000, 4800);
+        T_EQ(record_any_may_vouch(slice_of(bytes, len), 1000, 4800), want);
+    }
+}
