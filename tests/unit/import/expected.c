@@ -87,6 +87,68 @@ static enum weir_status import(struct store *store, const char *path)
     return st;
 }
 
+/* ---- traps of an export, each with what has to come of it ---- */
+
+#define AT(s, e) " startDate=\"" s "\" endDate=\"" e "\""
+#define QUANTITY(type, source, unit, at, value)                                                    \
+    "<Record type=\"HKQuantityTypeIdentifier" type "\" sourceName=\"" source "\" unit=\"" unit     \
+    "\"" at " value=\"" value "\"/>\n"
+#define SLEEP(source, at, value, inside)                                                           \
+    "<Record type=\"HKCategoryTypeIdentifierSleepAnalysis\" sourceName=\"" source "\"" at          \
+    " value=\"HKCategoryValueSleepAnalysis" value "\">" inside "</Record>\n"
+#define WATCH "Anna’s Apple\u00a0Watch"
+#define PHONE "Anna’s iPhone"
+#define NOON  AT("2025-11-05 12:00:00 +0100", "2025-11-05 12:10:00 +0100")
+#define SEVEN AT("2025-11-05 07:00:00 +0100", "2025-11-05 07:00:00 +0100")
+
+static const char traps[] = "<HealthData><ExportDate value=\"2025-11-06 18:00:00 +0100\"/>\n"
+    /* The night on which clocks go back in Berlin has nine hours. */
+    SLEEP(WATCH, AT("2025-10-25 23:30:00 +0200", "2025-10-26 07:30:00 +0100"), "AsleepUnspecified",
+          "")
+    /* As it was before stages: in bed, and asleep. */
+    SLEEP("AutoSleep", AT("2025-10-26 23:00:00 +0100", "2025-10-27 07:00:00 +0100"), "InBed", "")
+        SLEEP("AutoSleep", AT("2025-10-26 23:20:00 +0100", "2025-10-27 06:50:00 +0100"), "Asleep",
+              "")
+    /* A night in Tokyo, in the export of a phone that is in Berlin again. */
+    SLEEP(WATCH, AT("2025-11-03 15:00:00 +0100", "2025-11-03 23:00:00 +0100"), "AsleepCore",
+          "<MetadataEntry key=\"HKTimeZone\" value=\"Asia/Tokyo\"/>")
+    /* Watch and phone at once, the phone alone, and the same once more. */
+    QUANTITY("StepCount", WATCH, "count",
+             AT("2025-11-05 10:00:00 +0100", "2025-11-05 10:10:00 +0100"),
+             "1000") QUANTITY("StepCount", PHONE, "count",
+                              AT("2025-11-05 10:01:00 +0100", "2025-11-05 10:09:00 +0100"), "950")
+        QUANTITY("StepCount", PHONE, "count", NOON, "300")
+            QUANTITY("StepCount", PHONE, "count", NOON, "300")
+                QUANTITY("BodyMass", "Health", "st", SEVEN, "12")
+                    QUANTITY("BodyTemperature", "Kinsa", "degF", SEVEN, "98.6") QUANTITY(
+                        "BloodGlucose", "OneTouch", "mmol&lt;180.1558800000541&gt;/L", SEVEN, "5.5")
+                        QUANTITY("OxygenSaturation", WATCH, "%", SEVEN, "0.97")
+                            QUANTITY("StepCount", PHONE, "count",
+                                     AT("2025-11-06 12:00:00 +0100", "2025-11-06 12:10:00 +0100"),
+                                     "50") "</HealthData>\n";
+
+static const struct {
+    const char *metric, *date;
+    double want;
+} outcomes[] = {
+    {"sleep_minutes", "2025-10-26", 540},
+    {"bedtime", "2025-10-26", 1410},
+    {"wake_time", "2025-10-26", 450},
+    {"sleep_minutes", "2025-10-27", 450},
+    {"time_in_bed", "2025-10-27", 480},
+    {"sleep_minutes", "2025-11-04", 480},
+    {"bedtime", "2025-11-04", 1380},
+    {"wake_time", "2025-11-04", 420},
+    {"sleep_minutes", "2025-11-03", NAN},
+    {"steps", "2025-11-05", 1300},
+    {"steps", "2025-11-06", 50},
+    {"steps", "2025-11-04", NAN},
+    {"weight", "2025-11-05", 76.20351816},
+    {"body_temperature", "2025-11-05", 37},
+    {"blood_glucose", "2025-11-05", 99.08573},
+    {"blood_oxygen", "2025-11-05", 97},
+};
+
 static void check_workouts(struct dataset *d)
 {
     const struct workout *workouts;
@@ -128,4 +190,31 @@ TEST(the_invented_export_gives_the_expected_days_exactly_once_and_twice)
     }
     store_close(store);
     weir_json_doc_free(json);
+}
+
+TEST(traps_of_an_apple_export_come_out_right)
+{
+    char path[1000];
+    char folder[1000];
+    struct store *store;
+    struct store_error error;
+    struct dataset *d;
+    const struct series *steps;
+    snprintf(path, sizeof path, "%s/export.xml", t_temp_dir());
+    snprintf(folder, sizeof folder, "%s/store", t_temp_dir());
+    FILE *f = fopen(path, "wb");
+    T_OK(f && fwrite(traps, 1, sizeof traps - 1, f) == sizeof traps - 1);
+    if (f) fclose(f);
+    T_EQ(store_open(&store, folder, &(struct store_options){.durability = STORE_DURABLE_NORMAL},
+                    &error),
+         WEIR_OK);
+    T_EQ(import(store, path), WEIR_OK);
+    T_EQ(dataset_open(&d, store, SLICE("anna")), WEIR_OK);
+    for (size_t i = 0; i < sizeof outcomes / sizeof *outcomes; i++)
+        check_value(d, outcomes[i].date, outcomes[i].metric, outcomes[i].want, 1e-5);
+    T_EQ(dataset_series(d, metric_find(SLICE("steps")), &steps), WEIR_OK);
+    T_EQ(steps->quality[steps->n - 1], QUALITY_PARTIAL);
+    T_EQ(steps->quality[0], QUALITY_GOOD);
+    dataset_free(d);
+    store_close(store);
 }
