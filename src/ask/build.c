@@ -144,7 +144,8 @@ static void drop_verb(struct builder *b)
         return;
     }
     bool is_walked = names_one_of(m->metric, walked) && has_metric_data(b->p->data, m->metric);
-    if (!is_walked || m->is_unit != (strcmp(m->metric->name, "steps") == 0)) return;
+    bool is_unit = m->is_unit && strcmp(m->metric->name, "steps") != 0; /* "kilometres walked" */
+    if (!is_walked || is_unit) return;
     b->sport->is_used = true;
     b->sport = NULL;
     b->n_sports = 0;
@@ -557,6 +558,20 @@ static const struct {
     {is_any, build_nothing},
 };
 
+/* "how many pounds was I": weight. */
+static void imply_weight(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    double ignored;
+    if (!f->unit || !unit_convert(f->unit, "kg", 1, &ignored) || f->n_mentions == MAX_MENTIONS)
+        return;
+    if (strcmp(f->unit, "g") == 0) return;
+    struct mention *m = &f->mentions[f->n_mentions++];
+    *m = (struct mention){.kind = M_METRIC, .metric = metric_find(weir_slice_of("weight"))};
+    add_metric(b, m);
+    ask_note(b->p, "%s read as weight", f->unit);
+}
+
 /* "my longest night", "the length of my nights": sleep. */
 static void imply_night(struct builder *b)
 {
@@ -580,7 +595,10 @@ static void imply_sleep(struct builder *b)
 {
     struct frame *f = &b->p->f;
     bool has_thing = b->n_metrics > 0 || b->sport || b->lab;
-    if (!has_thing && (f->n_loose == 0 || f->loose[0].at == SIZE_MAX)) imply_night(b);
+    if (!has_thing && (f->n_loose == 0 || f->loose[0].at == SIZE_MAX)) {
+        imply_night(b);
+        if (b->n_metrics == 0) imply_weight(b);
+    }
     if (has_thing || f->n_loose == 0 || f->loose[0].at == SIZE_MAX || !f->loose[0].unit) return;
     double ignored;
     bool is_time = unit_convert(f->loose[0].unit, "min", 1, &ignored);

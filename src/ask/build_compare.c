@@ -87,7 +87,9 @@ static bool implies_second(const struct frame *f)
 static bool is_two_windows(const struct frame *f)
 {
     const struct window *w = &f->windows[0];
-    if (f->n_windows != 1) return f->n_windows == 2;
+    if (f->n_windows == 2)
+        return compares(f) || f->windows[0].is_previous || f->windows[1].is_previous;
+    if (f->n_windows != 1) return false;
     if (f->implies_previous) return w->length > 0 || compares(f);
     if (w->is_pair) return compares(f) || w->days.last > 0;
     return implies_second(f);

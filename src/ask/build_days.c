@@ -355,6 +355,8 @@ bool applies_rolling(const struct builder *b)
 /* Over how many days; "a rolling average over the last 30 days" says it by its window. */
 static uint32_t rolling_length(struct frame *f)
 {
+    bool is_now = f->n_windows == 1 && f->windows[0].days.last == 1 && f->windows[0].days.skip == 0;
+    if (is_now) f->n_windows = 0; /* "as of today" */
     if (f->rolling_days > 0) return f->rolling_days;
     if (f->n_windows == 1 && f->windows[0].days.last > 0) {
         f->n_windows = 0;
@@ -494,6 +496,17 @@ static bool is_comparing(const struct frame *f)
                          f->has_minus || f->has_than);
 }
 
+/* "what is REM sleep", "how is stress measured": nobody's in particular. */
+static bool asks_definition(const struct builder *b)
+{
+    const struct parse *p = b->p;
+    bool is_asking = has_symbol(p, S_WHAT) || text_in(p, 0, "how|how is|how does|how do");
+    for (size_t i = 0; i < p->t->n; i++)
+        if (IS_ANY(p, i, S_SELF) || text_in(p, i, "my|of my|in my|for my|on my|with my|at my"))
+            return false;
+    return is_asking;
+}
+
 static bool asks_moment(const struct frame *f)
 {
     return f->asks_when || f->asks_time;
@@ -504,6 +517,17 @@ static bool asks_length(const struct frame *f)
     return f->asks_long || f->asks_much || f->asks_far;
 }
 
+static bool is_vague_yes_no(const struct frame *f)
+{
+    return f->asks_yes_no && f->ask == S_NONE && !f->has_weak_mean;
+}
+
+static bool is_bare_question(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    return !wants_mean(f) && f->n_windows == 0 && f->n_scopes == 1 && f->ask == S_NONE;
+}
+
 /* What would be left unanswered, in a sentence; NULL when nothing is. */
 static const char *why_unclear(struct builder *b)
 {
@@ -511,11 +535,12 @@ static const char *why_unclear(struct builder *b)
     bool is_clock = b->plan->metric->daily == DAILY_CIRCULAR;
     bool is_said = f->n_stats > 0 || f->is_spread || f->has_quantile;
     bool is_date = f->asks_which || (!is_clock && asks_moment(f));
-    if (is_clock && !is_said && asks_length(f)) return "That is a time of day and not a length.";
     if (is_date || b->metrics[0]->has_quantity) return "It is not clear what is asked about it.";
     if (is_comparing(f)) return "It is not clear what is to be compared.";
-    bool is_number = f->ask != S_NONE || is_said || f->has_weak_mean;
-    return f->asks_yes_no && !is_number ? "It is not clear which number would answer this." : NULL;
+    if (is_said) return NULL;
+    if (is_clock && asks_length(f)) return "That is a time of day and not a length.";
+    if (is_bare_question(b) && asks_definition(b)) return "What a word means is not in the data.";
+    return is_vague_yes_no(f) ? "It is not clear which number would answer this." : NULL;
 }
 
 /* "weekly average", "steps per week": true when one of them was meant. */

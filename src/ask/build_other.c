@@ -238,6 +238,7 @@ bool build_workouts(struct builder *b)
 {
     struct frame *f = &b->p->f;
     if (!set_workouts(b) || !one_window(b) || !session_threshold(b) || !all_where(b)) return false;
+    if (f->most_is_weak && wants_mean(f)) f->has_most = false; /* "how high on average" */
     if (asks_session_day(f)) return build_session_day(b);
     if (f->has_most && !is_time_order(f))
         return build_session_extreme(b, f->asks_when || f->asks_which);

@@ -90,11 +90,17 @@ bool dates_year(const struct parse *p, size_t i, int *year)
 
 /* ---- dates ---- */
 
+static bool mark_in(const struct parse *p, size_t i, const char *marks)
+{
+    const struct sense *s = sense_at(p, i, S_MARK);
+    return s && strchr(marks, s->arg) != NULL;
+}
+
 /* A year behind a month or a day: "March 2025", "March of 2025", "March, 2025", "this year". */
 size_t dates_year_behind(const struct parse *p, size_t i, int *year)
 {
     size_t at = i;
-    while (mark_is(p, at, ',') || mark_is(p, at, '.') || text_is(p, at, "of")) at++;
+    while (mark_in(p, at, ",./-") || text_is(p, at, "of")) at++;
     if (dates_year(p, at, year)) return at + 1;
     bool says_year =
         is_at(p, at + 1, S_PERIOD) && sense_at(p, at + 1, S_PERIOD)->arg == PERIOD_YEAR;
@@ -125,7 +131,7 @@ bool dates_civil(struct parse *p, size_t i, struct span *out, size_t *end)
     const struct sense *month;
     if (dates_number(p, at, 1, 31, &day)) {
         at++;
-        if (is_at(p, at, S_OF)) at++;
+        if (is_at(p, at, S_OF) || mark_in(p, at, "/-")) at++;
         month = sense_at(p, at, S_MONTH);
         if (!month) return false;
         at++;
@@ -403,6 +409,18 @@ static bool known_day_at(struct parse *p, size_t i, struct span *out, size_t *en
     return true;
 }
 
+/* "11/2024" */
+static bool numeric_month_at(struct parse *p, size_t i, struct span *out, size_t *end)
+{
+    uint32_t month;
+    int year;
+    if (!dates_number(p, i, 1, FEW_MONTHS, &month) || !mark_in(p, i + 1, "/")) return false;
+    if (!dates_year(p, i + 2, &year)) return false;
+    *out = (struct span){day_month_first(year, (int)month), day_month_last(year, (int)month)};
+    *end = i + 3;
+    return true;
+}
+
 static bool bare_year_at(struct parse *p, size_t i, struct span *out, size_t *end)
 {
     int year;
@@ -417,9 +435,10 @@ static bool point_at(struct parse *p, size_t i, struct span *out, size_t *end)
 {
     typedef bool (*point_fn)(struct parse * p, size_t i, struct span * out, size_t * end);
     static const point_fn points[] = {
-        iso_at,          edge_at,      known_day_at, first_of_at, dates_civil, running_period_at,
-        named_period_at, part_at,      month_at,     quarter_at,  dayname_at,  ago_at,
-        this_at,         bare_year_at,
+        iso_at,      edge_at,           known_day_at,     first_of_at,
+        dates_civil, running_period_at, named_period_at,  part_at,
+        month_at,    quarter_at,        dayname_at,       ago_at,
+        this_at,     bare_year_at,      numeric_month_at,
     };
     size_t at = i;
     while (text_in(p, at, "the|on|in|of|my")) at++;

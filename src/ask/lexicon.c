@@ -18,7 +18,8 @@ enum {
     TEXT_BYTES = 1 << 18,
     MAX_WORDS = 6000,
     PHRASE_BYTES = 128,
-    SLIP_FROM = 5, /* letters that a word must have to be guessed */
+    OTHER_FROM = 6, /* letters for one to be another: "pages" are no "paces" */
+    SLIP_FROM = 5,  /* letters that a word must have to be guessed */
     TWO_SLIPS_FROM = 9,
     LONGEST_WORD = 40,
 };
@@ -213,14 +214,20 @@ static void add_known(struct weir_slice phrase)
     }
 }
 
+/* Phrases whose exact words matter: "meaning of" is not "mean of", "runs average" no average. */
+static bool is_stemmed(enum symbol symbol)
+{
+    return symbol != S_FILLER && symbol != S_DO && symbol != S_WHICH && symbol != S_REFUSE &&
+           symbol != S_ROLLING && symbol != S_STREAK && symbol != S_HOW_MANY;
+}
+
 static void add_phrase(struct weir_slice text, struct sense sense)
 {
     char plain[PHRASE_BYTES], stem[PHRASE_BYTES];
     struct weir_slice phrase = plain_phrase(plain, text);
     if (phrase.len == 0) return;
     add_sense(lexicon.whole, phrase, sense);
-    if (sense.symbol != S_FILLER && sense.symbol != S_DO && sense.symbol != S_WHICH)
-        add_sense(lexicon.stems, stem_phrase(stem, phrase), sense);
+    if (is_stemmed(sense.symbol)) add_sense(lexicon.stems, stem_phrase(stem, phrase), sense);
     if (is_guessed(sense.symbol)) add_words_of(phrase);
     add_known(phrase);
 }
@@ -365,11 +372,22 @@ static bool is_left_out(struct weir_slice word, struct weir_slice w)
     return word.len >= SLIP_FROM || (w.len == word.len + 1);
 }
 
+/* The same letters in another order. */
+static bool is_anagram(struct weir_slice a, struct weir_slice b)
+{
+    int count[256] = {0};
+    for (size_t i = 0; i < a.len; i++) count[(unsigned char)a.ptr[i]]++;
+    for (size_t i = 0; i < b.len; i++)
+        if (--count[(unsigned char)b.ptr[i]] < 0) return false;
+    return true;
+}
+
 /* Whether a word of ours can be meant at all: about as long, and the first letter right. */
 static bool is_candidate(struct weir_slice word, struct weir_slice w, size_t most)
 {
     size_t gap = w.len > word.len ? w.len - word.len : word.len - w.len;
-    return gap <= most && w.ptr[0] == word.ptr[0] && is_left_out(word, w);
+    bool is_swapped = gap > 0 || word.len >= OTHER_FROM || is_anagram(word, w);
+    return gap <= most && w.ptr[0] == word.ptr[0] && is_left_out(word, w) && is_swapped;
 }
 
 struct weir_slice lexicon_nearest(struct weir_slice word)

@@ -182,7 +182,8 @@ static void mark_sentence(struct parse *p)
     for (size_t k = 0; k < p->t->n; k++) {
         if (text_in(p, k, "more|less|higher|lower|better|worse|longer|shorter|fewer"))
             f->has_comparative = true;
-        if (text_is(p, k, "data")) f->has_data_word = true;
+        bool is_all = k > 0 && text_in(p, k - 1, "my|the|all|in my|in the|all my");
+        if (text_is(p, k, "data") && !is_all) f->has_data_word = true;
         if (text_in(p, k, "do|does|is|are")) f->is_present = true;
     }
 }

@@ -104,7 +104,7 @@ static bool is_bare_count(const struct parse *p, size_t i)
 static size_t take_terse(struct parse *p, size_t i)
 {
     struct frame *f = &p->f;
-    if (!IS_ANY(p, i + 1, S_WITH, S_IF, S_CMP)) return 0;
+    if (!IS_ANY(p, i + 1, S_WITH, S_IF, S_CMP) && !text_is(p, i + 1, "at")) return 0;
     size_t end = is_at(p, i + 1, S_CMP) ? i + 1 : i + 2;
     if (is_at(p, skip_small(p, i + 2), S_MOST)) {
         f->asks_which = true;
@@ -134,6 +134,14 @@ static size_t open_not(struct parse *p, size_t i, size_t end)
     return took(p, i, end);
 }
 
+/* What may follow "days" in a condition: "when", "with", "on which", "(less than"; 0. */
+static size_t opener_at(const struct parse *p, size_t i)
+{
+    if (text_in(p, i, "on|in|for|at|during") && text_is(p, i + 1, "which")) return i + 2;
+    if (IS_ANY(p, i, S_IF, S_WITH)) return i + 1;
+    return mark_is(p, i, '(') && is_at(p, i + 1, S_CMP) ? i + 1 : 0;
+}
+
 /* "on days when", "on nights I", "days with", "days without". */
 size_t take_days_when(struct parse *p, size_t i)
 {
@@ -143,8 +151,8 @@ size_t take_days_when(struct parse *p, size_t i)
     end = i + 1;
     if (is_at(p, end, S_WITHOUT)) return open_not(p, i, end + 1);
     if (is_at(p, end, S_WITH) && text_is(p, end + 1, "no")) return open_not(p, i, end + 2);
-    if (text_in(p, end, "on|in") && text_is(p, end + 1, "which")) return open_taken(p, i, end + 2);
-    if (IS_ANY(p, end, S_IF, S_WITH)) return open_taken(p, i, end + 1);
+    size_t open = opener_at(p, end);
+    if (open > 0) return open_taken(p, i, open);
     if (is_at(p, end, S_AFTER) && begins_condition(p, end + 1))
         return open_shifted_scope(p, i, end + 1, -1);
     bool is_led = i == 0 || IS_ANY(p, i - 1, S_ON, S_THE, S_IN, S_COMPARE, S_THAN, S_AND, S_WITH,
@@ -189,13 +197,23 @@ static size_t take_not_inside(struct parse *p, size_t i, size_t thing)
     return took(p, i, i + 1);
 }
 
-/* "without a run", "no yoga", "did not run"; "the median, not the mean". */
-size_t take_without(struct parse *p, size_t i)
+/* "the median, not the mean", "in hours, not minutes": what was said already is not turned round.
+ */
+static size_t take_not_that(struct parse *p, size_t i)
 {
-    if (!IS_ANY(p, i, S_WITHOUT, S_NOT) || is_at(p, i, S_CMP)) return 0;
     size_t stat = skip_small(p, i + 1);
     bool is_stat = is_at(p, stat, S_STAT) && !is_at(p, stat, S_UNIT);
     if (is_stat && p->f.n_stats > 0) return took(p, i, stat + 1);
+    bool is_unit = is_at(p, i + 1, S_UNIT) && !is_at(p, i + 1, S_METRIC);
+    return is_unit && p->f.unit ? took(p, i, i + 2) : 0;
+}
+
+/* "without a run", "no yoga", "did not run". */
+size_t take_without(struct parse *p, size_t i)
+{
+    if (!IS_ANY(p, i, S_WITHOUT, S_NOT) || is_at(p, i, S_CMP)) return 0;
+    size_t end = take_not_that(p, i);
+    if (end > 0) return end;
     size_t at = i + 1;
     while (IS_ANY(p, at, S_A, S_THE, S_DO, S_EVER) && !is_at(p, at, S_ACTIVITY)) at++;
     if (p->scope > 0 && current_scope(p)->at <= i) return take_not_inside(p, i, at);

@@ -147,21 +147,35 @@ size_t take_rolling(struct parse *p, size_t i)
 
 /* ---- sessions ---- */
 
+/* "how long did I run last time" */
+static bool is_last_time(const struct parse *p, size_t i)
+{
+    bool has_sport = has_symbol(p, S_ACTIVITY) || has_symbol(p, S_WORKOUT);
+    return is_at(p, i, S_LAST) && text_is(p, i + 1, "time") && has_sport && !has_symbol(p, S_WHEN);
+}
+
+static bool is_session_noun(const struct parse *p, size_t i)
+{
+    size_t at = skip_small(p, i);
+    if (text_in(p, at, "logged|recorded")) at++;
+    return is_sport_at(p, at) || (is_at(p, at, S_SESSION) && !is_at(p, at, S_READING));
+}
+
 /* "last 3 runs", "most recent swim", "latest three sessions". */
 size_t take_newest(struct parse *p, size_t i)
 {
     double n = 1;
     size_t at = i;
+    if (is_last_time(p, i)) {
+        p->f.newest = 1;
+        return took(p, i, i + 2);
+    }
     bool has_number = is_at(p, at, S_NUMBER) && !p->t->list[at].is_ordinal;
     if (has_number) n = p->t->list[at++].number;
     if (!IS_ANY(p, at, S_LAST, S_PREVIOUS) || text_in(p, at, "just|immediate")) return 0;
     at++;
     if (is_at(p, at, S_NUMBER) && !has_number) n = p->t->list[at++].number;
-    size_t thing = skip_small(p, at);
-    if (text_in(p, thing, "logged|recorded")) thing++;
-    bool is_session = is_at(p, thing, S_SESSION) && !is_at(p, thing, S_READING);
-    if (!is_sport_at(p, thing) && !is_session) return 0;
-    if (n < 1 || n > MAX_NEWEST || n != (double)(uint32_t)n) return 0;
+    if (!is_session_noun(p, at) || n < 1 || n > MAX_NEWEST || n != (double)(uint32_t)n) return 0;
     p->f.newest = (uint32_t)n;
     return took(p, i, at);
 }
@@ -219,6 +233,8 @@ size_t take_next_day(struct parse *p, size_t i)
     size_t end;
     if (!is_next_day(p, i, &end)) return 0;
     if (says_after(p, i) && begins_condition(p, end)) return open_shifted_scope(p, i, end, -1);
+    bool is_head = is_at(p, end, S_CORRELATE) && p->f.n_mentions == 0; /* "next-day correlation" */
+    if (is_head) p->f.lag_is_general = true;
     return set_lag(p, i, end, 1);
 }
 
@@ -229,7 +245,9 @@ static size_t later_at(struct parse *p, size_t i, size_t at, int n)
     if (is_phrase && !is_at(p, at, S_PERIOD)) return set_lag(p, i, at + 1, n);
     if (!is_day_like(p, at)) return 0;
     const struct sense *later = sense_at(p, at + 1, S_LATER);
-    if (later && !text_in(p, at + 1, "on|prior|out")) return set_lag(p, i, at + 2, n * later->arg);
+    bool is_date = IS_ANY(p, at + 2, S_MONTH, S_DATE, S_NUMBER); /* "a day, before 3 May" */
+    if (later && !is_date && !text_in(p, at + 1, "on|prior|out"))
+        return set_lag(p, i, at + 2, n * later->arg);
     if (mark_is(p, at + 1, '-')) at++;
     return is_at(p, at + 1, S_LAG_WORD) ? set_lag(p, i, at + 2, n) : 0;
 }
@@ -267,7 +285,8 @@ size_t take_day_before(struct parse *p, size_t i)
     bool is_previous = IS_ANY(p, i, S_PREVIOUS) && is_day_like(p, i + 1);
     if (is_previous && !is_at(p, i + 2, S_NUMBER)) return set_lag(p, i, i + 2, -1);
     bool is_before = text_in(p, i + 1, "before|prior|earlier");
-    if (!is_day_like(p, i) || !is_before || is_at(p, i + 2, S_YESTERDAY)) return 0;
+    if (!is_day_like(p, i) || !is_before) return 0;
+    if (IS_ANY(p, i + 2, S_YESTERDAY, S_MONTH, S_DATE, S_NUMBER)) return 0; /* before a date */
     if (begins_condition(p, i + 2)) return open_shifted_scope(p, i, i + 2, 1);
     return set_lag(p, i, i + 2, -1);
 }

@@ -61,6 +61,7 @@ static const struct sense *rank_after(const struct parse *p, size_t i, size_t *e
 {
     const struct sense *most = rank_word(p, i + 1);
     *end = i + 2;
+    if (is_at(p, i + 1, S_UNIT)) return NULL; /* "25 min" */
     if (most) return most;
     size_t far = skip_small(p, i + 3);
     if (!is_day_like(p, i + 1) || !IS_ANY(p, i + 2, S_WITH, S_IF)) return NULL;
@@ -153,9 +154,10 @@ static size_t take_counted(struct parse *p, size_t i)
     return took(p, i, is_subject(p, at) ? at : at + 1);
 }
 
-/* "which is the largest" asks for the value. */
+/* "which is the largest" asks for the value; "for which" is no question. */
 static bool asks_value(const struct parse *p, size_t i)
 {
+    if (text_is(p, i, "which") && i > 0 && text_in(p, i - 1, "for|on|in|at|during|of")) return true;
     return text_is(p, i, "which") && IS_ANY(p, i + 1, S_IS, S_THE) && !text_in(p, i + 1, "had|has");
 }
 
@@ -338,6 +340,10 @@ size_t take_unit(struct parse *p, size_t i)
 {
     bool is_led = is_at(p, i, S_IN) || text_in(p, i, "as|in|to|into");
     size_t at = is_led ? i + 1 : i;
+    /* "length (min)" */
+    bool is_bracketed = i > 0 && mark_is(p, i - 1, '(') && mark_is(p, i + 1, ')') && !is_led &&
+                        !has_metric_mention(p);
+    if (is_bracketed) is_led = true;
     const struct sense *unit = sense_at(p, at, S_UNIT);
     if (!unit || IS_ANY(p, at, S_NUMBER, S_PERCENT) || p->t->list[at].text.len == 1) return 0;
     bool is_fit =
@@ -372,6 +378,7 @@ size_t take_filler(struct parse *p, size_t i)
     if (is_either(p, i) || is_at(p, i, S_GOAL)) return took(p, i, i + 1);
     /* "not" and its kin turn a sentence round: nobody may skip them. */
     if (IS_ANY(p, i, S_NOT, S_WITHOUT)) return 0;
+    if (is_at(p, i, S_BETWEEN) && is_at(p, i + 1, S_AND)) return 0;
     if (is_day_like(p, i)) {
         bool is_night = sense_at(p, i, S_PERIOD)->arg == PERIOD_NIGHT;
         if (is_night && p->f.counted == COUNT_NOTHING) p->f.counts_nights = true;

@@ -224,7 +224,8 @@ static void take_suffix(struct parse *p, struct quantity *q, size_t *end)
 {
     size_t behind;
     enum plan_compare suffix = suffix_at(p, *end, &behind);
-    if (suffix == CMP_NONE) return;
+    bool is_same = q->cmp == CMP_NONE || q->cmp == suffix; /* "manage 9k or more" */
+    if (suffix == CMP_NONE || !is_same) return;
     q->cmp = suffix;
     q->is_bare = false;
     tokens_use(p, behind - 1, behind);
@@ -247,7 +248,7 @@ bool quantity_at(struct parse *p, size_t i, struct quantity *out, size_t *end)
                              .is_clock = a.is_clock,
                              .is_bare = cmp == CMP_NONE,
                              .at = i};
-    if (cmp == CMP_NONE) take_suffix(p, out, end);
+    take_suffix(p, out, end);
     out->end = *end;
     return true;
 }

@@ -260,6 +260,10 @@ static void join_relative(const struct parse *p, const struct window *a, const s
 {
     int32_t today = p->data->today;
     if (a->days.last != 1 && b->days.last != 1) return;
+    if (a->days.last > 1 && b->days.skip == 0) {
+        out->is_pair = out->is_previous = false; /* "the previous 40 days up to today" */
+        return;
+    }
     int32_t from = a->days.last > 0 ? today - (int32_t)a->days.skip : a->days.from;
     int32_t to = b->days.last > 0 ? today - (int32_t)b->days.skip : b->days.to;
     out->days = (struct plan_window){.from = from, .to = to};
@@ -291,6 +295,17 @@ static bool join_spans(struct parse *p, const struct window *a, const struct win
                                                   .to = day_month_last(d.year - 1, d.month)};
     }
     out->days.to = b->days.to;
+    return true;
+}
+
+/* "between the start and the end of August": all of it. */
+static bool whole_at(struct parse *p, size_t i, struct window *out, size_t *end)
+{
+    struct span s;
+    if (!is_at(p, i, S_START) || !is_at(p, i + 1, S_AND)) return false;
+    size_t at = text_is(p, i + 2, "the") ? i + 3 : i + 2;
+    if (!is_at(p, at, S_END) || !dates_point(p, at + 1, &s, end)) return false;
+    out->days = window_of(s);
     return true;
 }
 
@@ -370,7 +385,7 @@ static bool range_at(struct parse *p, size_t i, struct window *out, size_t *end)
     bool is_between = is_at(p, i, S_BETWEEN);
     bool is_from = IS_ANY(p, i, S_FROM, S_SINCE);
     size_t at = dates_skip_article(p, is_between || is_from ? i + 1 : i);
-    if (days_of_month_at(p, at, out, end)) return true;
+    if (whole_at(p, at, out, end) || days_of_month_at(p, at, out, end)) return true;
     if (p->is_failed || !simple_at(p, at, &a, &mid)) return false;
     if (!is_join(p, mid, is_between, is_from)) return false;
     mid = dates_skip_article(p, mid + 1);

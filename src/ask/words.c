@@ -40,12 +40,12 @@ struct plain_row {
 
 /* Longest first where one begins another. */
 static const struct plain_row plain_rows[] = {
-    {"\xE2\x80\x98", "'"},   {"\xE2\x80\x99", "'"},   {"\xE2\x80\x9C", " "}, {"\xE2\x80\x9D", " "},
-    {"\xE2\x80\x93", " - "}, {"\xE2\x80\x94", " , "}, {"\xE2\x80\xA6", " "}, {"\xE2\x82\x82", "2"},
-    {"\xE2\x89\xA5", ">="},  {"\xE2\x89\xA4", "<="},  {"\xE2\x88\x92", "-"}, {"\xC2\xA0", " "},
-    {"\xC2\xBD", ".5"},      {"\xC2\xBC", ".25"},     {"\xC2\xBE", ".75"},   {"\xC2\xB2", "2"},
-    {"\xC2\xB0", " "},       {"\xCE\x94", "change "}, {"\xE2\x80\xAF", " "}, {"\xC3\x97", " x "},
-    {"\xCF\x83", " sd "},
+    {"\xE2\x80\x98", "'"},   {"\xE2\x80\x99", "'"},    {"\xE2\x80\x9C", " "}, {"\xE2\x80\x9D", " "},
+    {"\xE2\x80\x93", " - "}, {"\xE2\x80\x94", " , "},  {"\xE2\x80\xA6", " "}, {"\xE2\x82\x82", "2"},
+    {"\xE2\x89\xA5", ">="},  {"\xE2\x89\xA4", "<="},   {"\xE2\x88\x92", "-"}, {"\xC2\xA0", " "},
+    {"\xC2\xBD", ".5"},      {"\xC2\xBC", ".25"},      {"\xC2\xBE", ".75"},   {"\xC2\xB2", "2"},
+    {"\xC2\xB0", " "},       {"\xCE\x94", "change "},  {"\xE2\x80\xAF", " "}, {"\xC3\x97", " x "},
+    {"\xCF\x83", " sd "},    {"\xE2\x86\x92", " to "},
 };
 
 static const struct plain_row *plain_row_at(const char *at, size_t left)
