@@ -9,8 +9,8 @@ be answered must be refused. Questions marked as debatable are asked and reporte
 
 The cases are bars, not questions: for each file of questions, how many of the answerable ones are
 right (at least RIGHT percent), how many of the unanswerable ones got an answer (at most WRONG), and
-whether any question made weir fail. --all prints every question that failed; --write puts those of
-people.jsonl into a file.
+whether any question made weir fail. --all prints every question that failed; --write puts them into
+a file.
 """
 import collections
 import json
@@ -190,8 +190,8 @@ def main(arguments):
                 n_passed, n_failed = n_passed + is_good, n_failed + (not is_good)
                 if not is_good:
                     print(f"FAIL {name}: {claim}")
-    if path and "people" in sets:
-        write_failures(path, sets["people"])
+    if path:
+        write_failures(path, [row for rows in sets.values() for row in rows])
     print(f"{n_passed} passed, {n_failed} failed")
     return 1 if n_failed else 0
 
