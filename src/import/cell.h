@@ -13,7 +13,7 @@
 enum number_style { NUMBERS_UNKNOWN, NUMBERS_POINT, NUMBERS_COMMA };
 
 /* The text without blanks around it, no-break ones included. */
-struct weir_slice cell_trim(struct weir_slice text);
+struct weir_slice cell_trim(struct weir_slice s);
 
 /* "", "-", "--", "None", "null", "NaN", "N/A", "n.a.", "#N/A", "?": nothing was measured. */
 bool cell_is_missing(struct weir_slice text);
@@ -25,7 +25,7 @@ bool cell_number(struct weir_slice text, enum number_style style, double *out);
 enum number_style cell_style_of(struct weir_slice text);
 
 /* A plain decimal number with a point and perhaps an exponent, to the nearest double. */
-bool cell_decimal(struct weir_slice text, double *out);
+bool cell_decimal(struct weir_slice s, double *out);
 
 /*
  * Minutes of "00:42:00", "7h 32m", "1 h 5 min", "45 min", "PT7H32M". Two parts ("7:32") are hours

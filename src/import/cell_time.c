@@ -186,12 +186,11 @@ static bool take_date(struct scan *s, enum date_order order, struct cell_time *t
 static bool take_fraction(struct scan *s, double *second)
 {
     double unit = 0.1;
-    int digit;
     if (!take_char(s, '.') && !take_char(s, ',')) return true;
     if (s->at == s->end || !is_digit(*s->at)) return false;
-    for (; s->at < s->end && is_digit(*s->at); s->at++, unit /= 10) {
-        digit = *s->at - '0';
-        *second += digit * unit;
+    while (s->at < s->end && is_digit(*s->at)) {
+        *second += (*s->at++ - '0') * unit;
+        unit /= 10;
     }
     return true;
 }

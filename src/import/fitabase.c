@@ -283,7 +283,7 @@ ROW(heart)
 ROW(night)
 
 #define FITABASE(list)                                                                             \
-    .name = "Fitabase", .sure = 95, .columns = list, .n_columns = sizeof list / sizeof *list,      \
+    .name = "Fitabase", .sure = 95, .columns = (list), .n_columns = sizeof(list) / sizeof *(list), \
     .source = "Fitbit", .source_class = SOURCE_WATCH, .state_bytes = sizeof(struct state),         \
     .end = end
 #define WHOSE FIELD_BIT(FIELD_PERSON)

@@ -68,7 +68,7 @@ static enum weir_status stress_row(struct table *t)
 }
 
 #define FITBIT(list)                                                                               \
-    .name = "Fitbit", .sure = 95, .columns = list, .n_columns = sizeof list / sizeof *list,        \
+    .name = "Fitbit", .sure = 95, .columns = (list), .n_columns = sizeof(list) / sizeof *(list),   \
     .source = "Fitbit", .source_class = SOURCE_WATCH
 #define DAY FIELD_BIT(FIELD_DATE)
 

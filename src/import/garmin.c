@@ -62,9 +62,10 @@ static void look(struct table *t)
     struct state *s = t->state;
     double walked = quietly(t, FIELD_STRIDE) * quietly(t, FIELD_STEPS);
     double metres = walked / quietly(t, FIELD_DISTANCE);
+    bool is_miles = metres > 1400 && metres < 1850;
+    bool is_feet = metres > 4600 && metres < 6000; /* a mile, with the stride in feet */
     if (metres > 850 && metres < 1200) s->n_km++;
-    else if (metres > 1400 && metres < 1850) s->n_miles++;
-    else if (metres > 4600 && metres < 6000) s->n_miles++; /* a stride in feet */
+    else if (is_miles || is_feet) s->n_miles++;
 }
 
 static bool is_swim(const struct workout *w)

@@ -12,7 +12,7 @@
 #include "import/kinds.h"
 #include "import/table_workout.h"
 
-#define LIST(list) list, sizeof list / sizeof *list
+#define LIST(list) (list), sizeof(list) / sizeof *(list)
 
 enum { MS = 1000 };
 

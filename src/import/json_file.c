@@ -255,11 +255,16 @@ static unsigned judge_value(const struct weir_json *v, json_judge_fn judge)
     return best;
 }
 
+static bool is_blank(char c)
+{
+    return c == ' ' || c == '\t' || c == '\r' || c == '\n';
+}
+
 unsigned json_recognise(struct weir_slice head, json_judge_fn judge)
 {
     struct weir_slice s = head;
     if (s.len >= 3 && memcmp(s.ptr, "\xEF\xBB\xBF", 3) == 0) s = slice_from(s, 3);
-    while (s.len > 0 && memchr(" \t\r\n", s.ptr[0], 4)) s = slice_from(s, 1);
+    while (s.len > 0 && is_blank(s.ptr[0])) s = slice_from(s, 1);
     if (s.len == 0 || (s.ptr[0] != '[' && s.ptr[0] != '{')) return 0;
     struct weir_json_doc *doc = weir_json_doc_new(GLANCE_BYTES);
     struct weir_json_reader *r = doc ? weir_json_reader_new(doc, 0) : NULL;

@@ -14,7 +14,7 @@
 #include "import/minutes.h"
 #include "import/table_workout.h"
 
-#define LIST(list) list, sizeof list / sizeof *list
+#define LIST(list) (list), sizeof(list) / sizeof *(list)
 
 struct state {
     struct minutes heart;

@@ -272,9 +272,9 @@ static enum weir_status other_row(struct table *t)
 }
 
 #define SAMSUNG(line, list, take)                                                                  \
-    .name = "Samsung Health", .sure = 100, .preamble = line, .columns = list,                      \
-    .n_columns = sizeof list / sizeof *list, .source = "Samsung Health",                           \
-    .source_class = SOURCE_WATCH, .begin = begin, .row = take
+    .name = "Samsung Health", .sure = 100, .preamble = (line), .columns = (list),                  \
+    .n_columns = sizeof(list) / sizeof *(list), .source = "Samsung Health",                        \
+    .source_class = SOURCE_WATCH, .begin = begin, .row = (take)
 #define FROM FIELD_BIT(FIELD_START)
 
 static const struct table_format formats[] = {

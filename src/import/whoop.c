@@ -183,7 +183,7 @@ static enum weir_status journal_row(struct table *t)
     return table_day_value(t, NULL, question, day, yes ? 1 : 0);
 }
 
-#define COLUMNS(list) .columns = list, .n_columns = sizeof list / sizeof *list
+#define COLUMNS(list) .columns = (list), .n_columns = sizeof(list) / sizeof *(list)
 #define WHOOP         .sure = 95, .source = "WHOOP", .source_class = SOURCE_WATCH
 
 static const struct table_format formats[] = {
