@@ -10,6 +10,7 @@
 #include "base/slice.h"
 #include "data/day.h"
 #include "import/kinds.h"
+#include "import/minutes.h"
 #include "import/table_sleep.h"
 
 static const struct table_column hrv_columns[] = {
@@ -51,6 +52,81 @@ static const struct table_column readiness_columns[] = {
     {"readiness_score_value", FIELD_NONE, "readiness_score", NULL},
 };
 
+/* Tables of which the daily ones say what matters, or which say nothing here. */
+static const struct table_column detail_columns[] = {
+    {"timestamp", FIELD_DATE, NULL, NULL},
+    {"rmssd", FIELD_VALUE, NULL, NULL},
+    {"coverage", FIELD_RANGE, NULL, NULL},
+};
+static const struct table_column zone_columns[] = {
+    {"date_time", FIELD_DATE, NULL, NULL},
+    {"heart_zone_id", FIELD_KIND, NULL, NULL},
+    {"total_minutes", FIELD_VALUE, NULL, NULL},
+};
+
+/* By the minute; that it is oxygen stands in the name of the file alone. */
+static const struct table_column minute_columns[] = {
+    {"timestamp", FIELD_START, NULL, NULL},
+    {"value", FIELD_NONE, "blood_oxygen", NULL},
+};
+
+/* The newer half of a takeout: a row a reading, in UTC, with the device's name. */
+static const struct table_column reading_columns[] = {
+    {"timestamp", FIELD_START, NULL, NULL},
+    {"beats per minute", FIELD_NONE, "heart_rate", NULL},
+    {"steps", FIELD_NONE, "steps", NULL},
+    {"data source", FIELD_TITLE, NULL, NULL},
+};
+
+struct state {
+    struct minutes heart;
+};
+
+static bool read_reading(struct table *t, struct sample *s)
+{
+    for (size_t i = 0; i < t->n_columns; i++) {
+        s->metric = t->columns[i].metric;
+        if (!s->metric || !table_value(t, i, &s->value)) continue;
+        if (!table_moment(t, FIELD_START, &s->start)) return false;
+        s->start.offset = zone_offset(t->context.zone, s->start.at);
+        return true;
+    }
+    return false;
+}
+
+/* Fitbit writes 50 % where it could not measure. */
+static enum weir_status minute_row(struct table *t)
+{
+    struct sample s = {.source = t->source};
+    if (!read_reading(t, &s) || s.value <= 50) return WEIR_OK;
+    s.end = s.start;
+    return t->context.sink.sample(t->context.sink.user, &s);
+}
+
+static enum weir_status reading_row(struct table *t)
+{
+    struct state *state = t->state;
+    struct sample s = {.source = t->source};
+    if (!read_reading(t, &s)) return WEIR_OK;
+    if (strcmp(s.metric->name, "heart_rate") == 0)
+        return minutes_add(&state->heart, &t->context.sink, &s);
+    s.end = (struct moment){s.start.at + 60, s.start.offset};
+    return t->context.sink.sample(t->context.sink.user, &s);
+}
+
+static enum weir_status reading_end(struct table *t)
+{
+    struct state *state = t->state;
+    struct sample like = {.metric = metric_find(SLICE("heart_rate")), .source = t->source};
+    return minutes_end(&state->heart, &t->context.sink, &like);
+}
+
+static enum weir_status left_row(struct table *t)
+{
+    (void)t;
+    return WEIR_OK;
+}
+
 static enum weir_status day_row(struct table *t)
 {
     int32_t day = table_day(t, FIELD_DATE);
@@ -71,6 +147,9 @@ static enum weir_status stress_row(struct table *t)
     .name = "Fitbit", .sure = 95, .columns = (list), .n_columns = sizeof(list) / sizeof *(list),   \
     .source = "Fitbit", .source_class = SOURCE_WATCH
 #define DAY FIELD_BIT(FIELD_DATE)
+#define LEFT(list, title)                                                                          \
+    .name = (title), .sure = 95, .columns = (list), .n_columns = sizeof(list) / sizeof *(list),    \
+    .source = "Fitbit", .is_left = true, .row = left_row
 
 static const struct table_format formats[] = {
     {FITBIT(hrv_columns), .needs = DAY | FIELD_BIT(FIELD_VALUE), .metric = "hrv_rmssd",
@@ -84,6 +163,14 @@ static const struct table_format formats[] = {
      .row = stress_row},
     {FITBIT(temperature_columns), .needs = DAY | FIELD_BIT(FIELD_START),
      .metric = "skin_temperature", .row = day_row},
+    {LEFT(detail_columns, "heart rate variability by five minutes"),
+     .needs = DAY | FIELD_BIT(FIELD_VALUE) | FIELD_BIT(FIELD_RANGE)},
+    {LEFT(zone_columns, "minutes in heart rate zones"),
+     .needs = DAY | FIELD_BIT(FIELD_VALUE) | FIELD_BIT(FIELD_KIND)},
+    {FITBIT(minute_columns), .needs = FIELD_BIT(FIELD_START), .metric = "blood_oxygen",
+     .file = "SpO2", .row = minute_row},
+    {FITBIT(reading_columns), .needs = FIELD_BIT(FIELD_START) | FIELD_BIT(FIELD_TITLE),
+     .state_bytes = sizeof(struct state), .row = reading_row, .end = reading_end},
     {FITBIT(readiness_columns), .needs = DAY, .metric = "readiness_score", .row = day_row},
 };
 

@@ -186,6 +186,47 @@ static enum weir_status long_row(struct table *t)
     return b->metric ? give(t, b->metric, day, value) : table_day_value(t, NULL, name, day, value);
 }
 
+/* ---- a table of dates and values, named after what they are ---- */
+
+static bool is_nameless(struct weir_slice label)
+{
+    static const char *const names[] = {"value", "values", "wert",  "amount",
+                                        "total", "valor",  "valeur"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (table_is_name(label, weir_slice_of(names[i]))) return true;
+    return false;
+}
+
+/* "weight-2025-03.csv" is of weight. */
+static struct weir_slice stem(struct weir_slice file_name)
+{
+    size_t n = 0;
+    while (n < file_name.len && file_name.ptr[n] != '.' &&
+           !(file_name.ptr[n] >= '0' && file_name.ptr[n] <= '9'))
+        n++;
+    while (n > 0 && strchr(" -_(", file_name.ptr[n - 1])) n--;
+    return cell_trim(slice_of(file_name.ptr, n));
+}
+
+static enum weir_status wide_begin(struct table *t)
+{
+    for (size_t i = 0; i < t->n_columns; i++) {
+        struct table_bound *b = &t->columns[i];
+        if (!b->is_own || !is_nameless(b->label)) continue;
+        const struct metric *m = metric_find(stem(t->context.file_name));
+        if (!m)
+            return table_fail(
+                t,
+                "column \"%.*s\" does not say what it is; call it by what is measured, "
+                "or the file (weight.csv)",
+                (int)b->label.len, b->label.ptr);
+        b->metric = m;
+        b->is_own = false;
+        if (b->unit && b->unit[0] == 0) b->unit = NULL;
+    }
+    return WEIR_OK;
+}
+
 static const struct table_format formats[] = {
     {.name = "plain",
      .sure = 50,
@@ -203,6 +244,7 @@ static const struct table_format formats[] = {
      .source = "plain",
      .is_open = true,
      .looks_ahead = true,
+     .begin = wide_begin,
      .row = wide_row},
 };
 

@@ -102,7 +102,8 @@ static enum weir_status begin(struct table *t, const struct table_format *f)
     if (!f->looks_ahead) t->numbers = NUMBERS_POINT;
     else if (t->csv.delimiter == ';') t->numbers = NUMBERS_COMMA;
     if (f->is_left && t->context.sink.ignore)
-        t->context.sink.ignore(t->context.sink.user, weir_slice_of(t->preamble));
+        t->context.sink.ignore(t->context.sink.user,
+                               weir_slice_of(f->preamble ? t->preamble : f->name));
     else if (!f->is_open) ignore_unknown(t);
     if (f->state_bytes > 0) t->state = mem_zalloc(f->state_bytes);
     if (f->state_bytes > 0 && !t->state) return WEIR_NOMEM;

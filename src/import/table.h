@@ -82,7 +82,7 @@ struct table_format {
     size_t n_columns;
     const char *source;
     enum source_class source_class;
-    bool is_left;       /* known by its preamble, and left unread */
+    bool is_left;       /* known, by its preamble or name, and left unread */
     bool is_open;       /* columns that are not known are the person's own metrics */
     bool looks_ahead;   /* first rows are kept to learn the order of dates and the decimal mark */
     size_t state_bytes; /* of table.state, zeroed */

@@ -385,3 +385,18 @@ TEST(fitbit_takeout_tables_are_known_by_their_columns)
         RECORD_IS(&reader_fitbit_csv, "f", cases[i].input, cases[i].want);
     }
 }
+
+TEST(fitbit_readings_are_utc_and_details_are_left)
+{
+    RECORD_IS(&reader_fitbit_csv, "Minute SpO2 - 2025-03-01.csv",
+              "timestamp,value\n2025-03-01T05:00:00Z,96.1\n2025-03-01T05:01:00Z,50.0\n",
+              "sample blood_oxygen 2025-03-01T00:00:00-05:00 96.1 [Fitbit watch]\n");
+    RECORD_IS(&reader_fitbit_csv, "heart_rate_2025-03-01.csv",
+              "timestamp,beats per minute,data source\n2025-03-01T05:00:00Z,60.0,Charge 6\n"
+              "2025-03-01T05:00:05Z,64.0,Charge 6\n",
+              "sample heart_rate 2025-03-01T00:00:00-05:00 62 [Fitbit watch]\n");
+    const char *details = "timestamp,rmssd,coverage,low_frequency,high_frequency\n"
+                          "2025-03-01T00:05:00,41.5,0.9,100,200\n";
+    KIND_IS("fitbit-csv", details);
+    RECORD_IS(&reader_fitbit_csv, "f", details, "ignored heart rate variability by five minutes\n");
+}

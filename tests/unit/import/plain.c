@@ -117,6 +117,15 @@ TEST(a_title_with_commas_does_not_hide_a_table_with_semicolons)
           "day steps 2025-03-01 10432 [plain]\nday weight 2025-03-01 70.5 [plain]\n");
 }
 
+TEST(values_without_a_name_are_what_the_file_is_called)
+{
+    RECORD_IS(&reader_plain, "Resting heart rate - 2025-03.csv", "date,value\n2025-03-01,58\n",
+              "day resting_heart_rate 2025-03-01 58 [plain]\n");
+    RECORD_IS(&reader_plain, "export.csv", "date,value\n2025-03-01,58\n",
+              "error invalid_field: column \"value\" does not say what it is; call it by what is "
+              "measured, or the file (weight.csv)\n");
+}
+
 TEST(translated_headers_are_known)
 {
     PLAIN(
