@@ -192,6 +192,24 @@ enum number_style cell_style_of(struct weir_slice text)
     return memrchr(s.ptr, ',', s.len) > memrchr(s.ptr, '.', s.len) ? NUMBERS_COMMA : NUMBERS_POINT;
 }
 
+/* The bytes of a blank or apostrophe, which group in French and Swiss tables; 0: it is none. */
+static size_t group_mark(struct weir_slice s)
+{
+    static const char *const marks[] = {" ", "'", "\u00a0", "\u202f", "\u2009", "\u2019"};
+    for (size_t i = 0; i < sizeof marks / sizeof *marks; i++) {
+        size_t len = strlen(marks[i]);
+        if (s.len >= len && memcmp(s.ptr, marks[i], len) == 0) return len;
+    }
+    return 0;
+}
+
+/* The same where it does group: between digits, of which three follow. */
+static size_t group_mark_at(struct weir_slice s, size_t i)
+{
+    size_t len = i > 0 && is_digit(s.ptr[i - 1]) ? group_mark(slice_from(s, i)) : 0;
+    return len > 0 && skip_digits(s, i + len) == i + len + 3 ? len : 0;
+}
+
 /* Marks that only group are left out; the decimal mark becomes a point. */
 static bool normalise(struct weir_slice s, enum number_style style, char out[NUMBER_BYTES],
                       size_t *len)
@@ -203,12 +221,10 @@ static bool normalise(struct weir_slice s, enum number_style style, char out[NUM
     char group = is_comma ? '.' : ',';
     if (memchr(s.ptr, group, s.len) && !is_grouped(s, group)) return false;
     *len = 0;
-    for (size_t i = 0; i < s.len; i++) {
+    for (size_t i = 0, mark; i<s.len; i += mark> 0 ? mark : 1) {
         char c = s.ptr[i];
-        if (c == group) continue;
-        /* Blanks and apostrophes group in French and Swiss tables. */
-        bool is_between = i > 0 && i + 1 < s.len && is_digit(s.ptr[i - 1]);
-        if ((c == ' ' || c == '\'') && is_between && is_digit(s.ptr[i + 1])) continue;
+        mark = group_mark_at(s, i);
+        if (c == group || mark > 0) continue;
         out[(*len)++] = c == decimal ? '.' : c;
     }
     return true;
@@ -235,8 +251,8 @@ static bool read_parts(struct weir_slice s, double parts[3], size_t *n)
         const char *colon = memchr(s.ptr, ':', s.len);
         struct weir_slice part = slice_of(s.ptr, colon ? (size_t)(colon - s.ptr) : s.len);
         if (part.len == 0 || !is_digit(part.ptr[0])) return false;
-        if (!cell_decimal(part, &parts[*n])) return false;
-        if (colon && memchr(part.ptr, '.', part.len)) return false;
+        if (!cell_number(part, NUMBERS_COMMA, &parts[*n])) return false;
+        if (colon && skip_digits(part, 0) < part.len) return false;
         (*n)++;
         if (!colon) return *n >= 2;
         s = slice_from(s, part.len + 1);

@@ -38,14 +38,66 @@ static struct weir_slice without_addition(struct weir_slice name)
     return cell_trim(slice_of(name.ptr, (size_t)(at - name.ptr)));
 }
 
+/* What the catalogue, which is for questions in English, has no words for. */
+static const struct {
+    const char *analyte, *names;
+} translated[] = {
+    {"ldl", "ldl-cholesterin|cholestérol ldl|ldl-cholestérol|colesterol ldl|colesterolo ldl"},
+    {"hdl", "hdl-cholesterin|cholestérol hdl|hdl-cholestérol|colesterol hdl|colesterolo hdl"},
+    {"total_cholesterol", "cholesterin|gesamtcholesterin|cholesterin gesamt|cholestérol|"
+                          "cholestérol total|colesterol|colesterol total|colesterolo totale"},
+    {"triglycerides", "triglyzeride|triglyceride|triglycérides|triglicéridos|trigliceridi"},
+    {"fasting_glucose", "glukose|nüchternglukose|blutzucker|nüchternblutzucker|glycémie|"
+                        "glycémie à jeun|glucosa|glucemia|glicemia|glucosio"},
+    {"hba1c", "hémoglobine glyquée|hémoglobine glyquée (hba1c)|hemoglobina glicosilada|"
+              "hemoglobina glicada|emoglobina glicata|hba1c ngsp|hba1c ifcc"},
+    {"creatinine", "kreatinin|créatinine|creatinina"},
+    {"hemoglobin", "hämoglobin|hémoglobine|hemoglobina|emoglobina"},
+    {"hematocrit", "hämatokrit|hématocrite|hematocrito|ematocrito"},
+    {"wbc", "leukozyten|leucocytes|leucocitos|leucociti"},
+    {"platelets", "thrombozyten|plaquettes|plaquetas|piastrine"},
+    {"ferritin", "ferritine|ferritina"},
+    {"iron", "eisen|fer|fer sérique|hierro|ferro"},
+    {"urea", "harnstoff|urée|azotemia"},
+    {"uric_acid", "harnsäure|acide urique|ácido úrico|acido urico"},
+    {"vitamin_d_25oh", "25-oh-vitamin d|25-oh-vitamin d3|vitamine d|vitamine d 25-oh|"
+                       "25-oh vitamine d|vitamina d|vitamina d 25-oh"},
+    {"vitamin_b12", "vitamine b12|vitamina b12"},
+    {"folate", "folsäure|folates|acide folique|ácido fólico|acido folico"},
+    {"sodium", "natrium|sodio"},
+    {"potassium", "kalium|potasio|potassio"},
+    {"calcium", "kalzium|calcio"},
+    {"magnesium", "magnésium|magnesio"},
+    {"albumin", "albumine|albúmina|albumina"},
+    {"bilirubin", "bilirubin gesamt|bilirubine|bilirubine totale|bilirrubina|bilirubina"},
+    {"testosterone", "testosteron|testostérone|testosterona"},
+    {"alt", "gpt|alat|gpt (alat)|alat (gpt)"},
+    {"ast", "got|asat|got (asat)|asat (got)"},
+    {"ggt", "γ-gt"},
+    {"alp", "alkalische phosphatase|phosphatases alcalines|fosfatasa alcalina"},
+    {"hs_crp", "c-reaktives protein|protéine c réactive|proteína c reactiva|crp ultrasensible"},
+};
+
+static const struct analyte *find(struct weir_slice name)
+{
+    const struct analyte *a = analyte_find(name);
+    for (size_t i = 0; !a && i < sizeof translated / sizeof *translated; i++) {
+        size_t at = 0;
+        for (struct weir_slice n = alias_next(translated[i].names, &at); n.len > 0;
+             n = alias_next(translated[i].names, &at))
+            if (table_is_name(name, n)) a = analyte_find(weir_slice_of(translated[i].analyte));
+    }
+    return a;
+}
+
 const struct analyte *lab_find(struct weir_slice name)
 {
     struct weir_slice s = cell_trim(name);
-    const struct analyte *a = analyte_find(s);
+    const struct analyte *a = find(s);
     for (unsigned i = 0; !a && i < 2; i++) {
         s = without_addition(s);
         if (s.len == 0) break;
-        a = analyte_find(s);
+        a = find(s);
     }
     if (a || name.len < 3 || name.ptr[1] != '-') return a;
     /* "S-Glucose", "P-Ferritin": what it was measured in, as northern laboratories write it. */
@@ -127,13 +179,21 @@ static struct weir_slice plain_unit(struct weir_slice unit, char out[UNIT_BYTES]
     return slice_of(out, len);
 }
 
+/* "mg/dL (calc)", "% of total Hgb": the unit before what is said of it. */
+static struct weir_slice bare_unit(struct weir_slice unit)
+{
+    const char *at = memchr(unit.ptr, '(', unit.len);
+    if (!at) at = memmem(unit.ptr, unit.len, " of ", 4);
+    return at ? cell_trim(slice_of(unit.ptr, (size_t)(at - unit.ptr))) : unit;
+}
+
 /* Into the test's unit. Without a unit it is taken for that one when it is plausible so. */
 static bool convert(const struct analyte *a, struct result *r)
 {
     char plain[UNIT_BYTES];
     if (r->unit.len > 0)
         return analyte_convert(a, r->unit, r->value, &r->value) ||
-               analyte_convert(a, plain_unit(r->unit, plain), r->value, &r->value);
+               analyte_convert(a, plain_unit(bare_unit(r->unit), plain), r->value, &r->value);
     return r->value >= a->min && r->value <= a->max;
 }
 

@@ -86,7 +86,8 @@ static bool read_value(struct table *t, const struct table_bound *b, struct weir
     double minutes;
     if (m && strcmp(m->unit, "clock") == 0 && cell_clock(s, out)) return true;
     if (cell_number(s, t->numbers, out)) return !m || table_convert(m, b->unit, *out, out);
-    if (m && cell_duration(s, false, &minutes)) return unit_convert("min", m->unit, minutes, out);
+    if (m && cell_duration(s, false, &minutes) && unit_convert("min", m->unit, minutes, out))
+        return true; /* "5000 m" are minutes of sleep, and metres of a walk */
     if (m && split_unit(s, &number, unit) && cell_number(number, t->numbers, out))
         return table_convert(m, unit, *out, out);
     bool yes;

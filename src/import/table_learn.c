@@ -101,6 +101,51 @@ static void learn_texts(struct table *t)
     }
 }
 
+static bool is_asleep(const struct table_bound *b)
+{
+    return b->metric && !b->unit && strcmp(b->metric->group, "sleep") == 0 &&
+           strcmp(b->metric->unit, "min") == 0;
+}
+
+/* The largest number that was seen in a column; 0: none at all. */
+static double largest(const struct table *t, size_t column)
+{
+    double max = 0;
+    double value;
+    for (size_t r = 0; r < t->n_waiting; r++) {
+        const struct table_row *row = &t->waiting[r];
+        if (column < row->n && cell_number(row->cells[column], t->numbers, &value) && value > max)
+            max = value;
+    }
+    return max;
+}
+
+/* Nobody sleeps less than 24 minutes every night: a column of sleep with such numbers has hours,
+ * and then those of its parts have, too. */
+static void learn_hours(struct table *t)
+{
+    bool has_hours = false;
+    for (size_t i = 0; i < t->n_columns && t->format->is_open; i++) {
+        const struct table_bound *b = &t->columns[i];
+        if (!is_asleep(b) || strcmp(b->metric->name, "sleep_minutes") != 0) continue;
+        double max = largest(t, i);
+        has_hours |= max > 0 && max <= LONGEST_HOURS;
+    }
+    for (size_t i = 0; i < t->n_columns && has_hours; i++)
+        if (is_asleep(&t->columns[i]) && largest(t, i) <= LONGEST_HOURS) t->columns[i].unit = "h";
+}
+
+/* An efficiency that never is more than 1 is no percentage. */
+static void learn_fractions(struct table *t)
+{
+    for (size_t i = 0; i < t->n_columns && t->format->is_open; i++) {
+        struct table_bound *b = &t->columns[i];
+        if (!b->metric || b->unit || strcmp(b->metric->unit, "%") != 0) continue;
+        double max = largest(t, i);
+        if (max > 0 && max <= 1) b->unit = "fraction";
+    }
+}
+
 static enum weir_status settle_dates(struct table *t, const struct lesson *l)
 {
     if (t->dates != DATES_UNKNOWN) return WEIR_OK;
@@ -137,6 +182,8 @@ enum weir_status table_learned(struct table *t)
     if (l.is_comma != l.is_point) t->numbers = l.is_comma ? NUMBERS_COMMA : NUMBERS_POINT;
     enum weir_status st = settle_dates(t, &l);
     learn_texts(t);
+    learn_hours(t);
+    learn_fractions(t);
     for (size_t i = 0; i < t->n_waiting && t->format->look; i++) {
         set_row(t, &t->waiting[i]);
         t->format->look(t);

@@ -75,6 +75,7 @@ TEST(durations_are_minutes)
 {
     IS(duration("00:42:00", false), 42);
     IS(duration("1:02:30", false), 62.5);
+    IS(duration("01:42:00,5", false), 102 + 0.5 / 60);
     IS(duration("7:32", false), 452);
     IS(duration("5:30", true), 5.5);
     IS(duration("42:10.5", true), 42 + 10.5 / 60);

@@ -41,6 +41,39 @@ TEST(headers_of_other_houses_and_languages_are_known)
          "[labs lab]\n");
 }
 
+TEST(names_of_other_languages_and_remarks_in_units_are_understood)
+{
+    LABS("Datum;Untersuchung;Ergebnis;Einheit\n"
+         "15.03.2025;LDL-Cholesterin;3;mmol/l\n"
+         "15.03.2025;Hämoglobin;14,5;g/dl\n"
+         "15.03.2025;Hémoglobine glyquée;5,5;%\n",
+         "lab ldl (LDL-Cholesterin) 2025-03-15 116.01 mg/dL printed '3 mmol/l' range '' flag '' "
+         "[labs lab]\n"
+         "lab hemoglobin (Hämoglobin) 2025-03-15 14.5 g/dL printed '14,5 g/dl' range '' flag '' "
+         "[labs lab]\n"
+         "lab hba1c (Hémoglobine glyquée) 2025-03-15 5.5 % printed '5,5 %' range '' flag '' "
+         "[labs lab]\n");
+    LABS("Date,Test Name,Result,Units\n"
+         "2025-03-15,LDL-CHOLESTEROL,124,mg/dL (calc)\n"
+         "2025-03-15,HEMOGLOBIN A1c,5.5,% of total Hgb\n",
+         "lab ldl (LDL-CHOLESTEROL) 2025-03-15 124 mg/dL printed '124 mg/dL (calc)' range '' flag "
+         "'' [labs lab]\n"
+         "lab hba1c (HEMOGLOBIN A1c) 2025-03-15 5.5 % printed '5.5 % of total Hgb' range '' flag "
+         "'' [labs lab]\n");
+}
+
+TEST(urea_and_urea_nitrogen_are_two_things)
+{
+    LABS("date,test,value,unit\n"
+         "2025-03-15,Harnstoff,30,mg/dl\n"
+         "2025-03-15,Urea,5,mmol/L\n"
+         "2025-03-15,BUN,5,mmol/L\n",
+         "lab urea (Harnstoff) 2025-03-15 30 mg/dL printed '30 mg/dl' range '' flag '' "
+         "[labs lab]\n"
+         "lab urea (Urea) 2025-03-15 30.03 mg/dL printed '5 mmol/L' range '' flag '' [labs lab]\n"
+         "lab bun (BUN) 2025-03-15 14.005 mg/dL printed '5 mmol/L' range '' flag '' [labs lab]\n");
+}
+
 TEST(tests_that_are_not_known_are_kept_under_their_name)
 {
     LABS("date,test,value,unit\n"

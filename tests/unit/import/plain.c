@@ -33,6 +33,51 @@ TEST(units_are_taken_from_headers_and_cells)
           "day blood_glucose 2025-03-01 90.08 [plain]\n");
 }
 
+TEST(sleep_without_a_unit_is_in_hours_when_no_night_has_more_than_24)
+{
+    PLAIN("date,sleep,deep sleep,naps\n"
+          "2025-03-01,7.5,1.25,0\n"
+          "2025-03-02,6,,0.5\n"
+          "2025-03-03,7:15,1:00,\n",
+          "day sleep_minutes 2025-03-01 450 [plain]\n"
+          "day deep_sleep_minutes 2025-03-01 75 [plain]\n"
+          "day nap_minutes 2025-03-01 0 [plain]\n"
+          "day sleep_minutes 2025-03-02 360 [plain]\n"
+          "day nap_minutes 2025-03-02 30 [plain]\n"
+          "day sleep_minutes 2025-03-03 435 [plain]\n"
+          "day deep_sleep_minutes 2025-03-03 60 [plain]\n");
+    PLAIN("date,sleep,naps\n2025-03-01,430,20\n2025-03-02,7,20\n",
+          "day sleep_minutes 2025-03-01 430 [plain]\n"
+          "day nap_minutes 2025-03-01 20 [plain]\n"
+          "day sleep_minutes 2025-03-02 7 [plain]\n"
+          "day nap_minutes 2025-03-02 20 [plain]\n");
+}
+
+TEST(shares_that_never_exceed_one_become_percent)
+{
+    PLAIN("date,sleep efficiency,spo2\n2025-03-01,0.5,98%\n2025-03-02,1,97%\n",
+          "day sleep_efficiency 2025-03-01 50 [plain]\n"
+          "day blood_oxygen 2025-03-01 98 [plain]\n"
+          "day sleep_efficiency 2025-03-02 100 [plain]\n"
+          "day blood_oxygen 2025-03-02 97 [plain]\n");
+}
+
+TEST(thousands_may_be_parted_by_any_blank_and_metres_are_no_minutes)
+{
+    PLAIN("date;pas;distance\n"
+          "2025-03-01;12 345;5000 m\n"
+          "2025-03-02;1\u202f234;4,5 km\n"
+          "2025-03-03;9\u00a0876;3 mi\n"
+          "2025-03-04;12 5;\n",
+          "day steps 2025-03-01 12345 [plain]\n"
+          "day distance 2025-03-01 5 [plain]\n"
+          "day steps 2025-03-02 1234 [plain]\n"
+          "day distance 2025-03-02 4.5 [plain]\n"
+          "day steps 2025-03-03 9876 [plain]\n"
+          "day distance 2025-03-03 4.828032 [plain]\n"
+          "refused 5: pas: \"12 5\" is not a number\n");
+}
+
 TEST(missing_cells_are_missing_and_never_zero)
 {
     PLAIN("date,steps,weight,hrv\n"
