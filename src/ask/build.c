@@ -262,12 +262,25 @@ static bool workout_condition(struct builder *b, const struct mention *m, struct
     return true;
 }
 
+/* "when I walked over 10k steps": walking is the verb there, too. */
+static bool is_walking(const struct builder *b, const struct mention *m)
+{
+    const struct frame *f = &b->p->f;
+    if (m->kind != M_ACTIVITY || m->has_quantity || !is_verb(b->p, m)) return false;
+    for (size_t i = 0; i < f->n_mentions; i++) {
+        const struct mention *other = &f->mentions[i];
+        bool is_steps = other->kind == M_METRIC && strcmp(other->metric->name, "steps") == 0;
+        if (is_steps && other->scope == m->scope && other->has_quantity) return true;
+    }
+    return false;
+}
+
 static bool mention_condition(struct builder *b, struct mention *m, const struct scope *s,
                               struct plan_where *where)
 {
     struct plan_condition c = {.is_not = s->is_not, .shift = s->shift};
     m->is_used = true;
-    if (m->kind == M_FIELD) return true;
+    if (m->kind == M_FIELD || is_walking(b, m)) return true;
     if (m->kind == M_ACTIVITY || m->kind == M_WORKOUT)
         return workout_condition(b, m, &c) && add_condition(b, where, c);
     if (m->kind == M_ANALYTE) {

@@ -182,16 +182,28 @@ bool applies_find(const struct builder *b)
            (f->asks_when || f->asks_which || f->is_list || f->has_latest || f->has_first);
 }
 
+/* A list shows the days that meet its conditions. */
+static bool threshold_as_condition(struct builder *b)
+{
+    struct plan_where *where = &b->plan->where;
+    struct plan_condition c = {.kind = WHERE_METRIC, .metric = b->plan->metric};
+    if (where->n == PLAN_CONDITIONS || !having_of(b, b->metrics[0], &c.having)) return false;
+    where->conditions[where->n++] = c;
+    return true;
+}
+
 bool build_find(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     bring_threshold_first(b);
-    bool is_one = f->asks_when || f->has_latest || f->has_first;
+    bool is_dated = f->has_latest || f->has_first;
+    bool is_one = f->asks_when || is_dated;
     plan->op = is_one ? PLAN_FIND : PLAN_LIST;
     if (!set_metric(b) || !one_window(b) || !all_where(b) || !rest_as_conditions(b)) return false;
-    if (is_one) plan->pick = f->has_first && !f->has_latest ? PICK_FIRST : PICK_LAST;
-    if (is_one && !f->has_first && !f->has_latest) ask_note(b->p, "the newest such day");
+    if (!is_one) return threshold_as_condition(b);
+    plan->pick = f->has_first && !f->has_latest ? PICK_FIRST : PICK_LAST;
+    if (!is_dated) ask_note(b->p, "the newest such day");
     return having_of(b, b->metrics[0], &plan->having);
 }
 

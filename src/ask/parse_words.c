@@ -223,6 +223,8 @@ size_t take_compare(struct parse *p, size_t i)
     struct frame *f = &p->f;
     if (is_at(p, i, S_COMPARE)) {
         close_scope(p);
+        /* "when I walked over 12000 steps versus under 8000": another condition of the kind. */
+        if (is_at(p, i + 1, S_CMP) && f->n_scopes > 1) open_scope(p, i, i + 1);
         return flag(p, i, &f->is_compare);
     }
     if (is_at(p, i, S_THAN) && !is_at(p, i, S_CMP)) {
