@@ -165,7 +165,7 @@ static size_t count(struct weir_slice s, char c)
 
 static bool is_number_like(struct weir_slice s)
 {
-    if (s.len == 0 || s.len >= NUMBER_BYTES) return false;
+    if (!s.ptr || s.len == 0 || s.len >= NUMBER_BYTES) return false;
     for (size_t i = 0; i < s.len; i++)
         if (!is_digit(s.ptr[i]) && !strchr("+-.,", s.ptr[i])) return false;
     return true;
