@@ -25,7 +25,8 @@
 
 enum {
     DAY_MINUTES = 1440,
-    PAUSE = 3600, /* seconds in which somebody who wears a device may not have moved */
+    PAUSE = 3600,    /* seconds in which somebody who wears a device may not have moved */
+    CHANGE_HOUR = 3, /* of the wall clock, by which clocks have been changed */
 };
 
 /* ---- order ---- */
@@ -161,15 +162,35 @@ struct sweep {
     struct day_sum days[MERGE_DAYS];
 };
 
+/* When a day begins for a sample. Where the clocks were changed while it lasted, the midnights of
+ * one that begins at night are those of its end: clocks are changed in the early morning. */
+static int64_t day_begin(const struct fact *f, int64_t day)
+{
+    int32_t offset = f->offset;
+    if (f->offset != f->end_offset) {
+        int64_t wall = f->at + f->offset, first = floor_day(wall);
+        bool is_night = wall - first * DAY_SECONDS < CHANGE_HOUR * 3600;
+        if (day > first && is_night) offset = f->end_offset;
+    }
+    return day * DAY_SECONDS - offset;
+}
+
+static int64_t day_at(const struct fact *f, int64_t at)
+{
+    int64_t day = floor_day(at + f->offset);
+    if (f->offset == f->end_offset) return day;
+    if (at < day_begin(f, day)) return day - 1;
+    return at >= day_begin(f, day + 1) ? day + 1 : day;
+}
+
 /* A piece of a sample's time counts for the days that it lies in. */
 static void count_piece(struct sweep *w, const struct fact *f, int64_t from, int64_t to)
 {
     bool is_whole = from == f->at && to == f->at + f->seconds;
-    int64_t day = floor_day(from + f->offset);
-    int64_t last = to > from ? floor_day(to - 1 + f->offset) : day;
+    int64_t day = day_at(f, from), last = to > from ? day_at(f, to - 1) : day;
     if (day < w->in->from) day = w->in->from;
     for (; day <= last && day <= w->in->to; day++) {
-        int64_t begin = day * DAY_SECONDS - f->offset, end = begin + DAY_SECONDS;
+        int64_t begin = day_begin(f, day), end = day_begin(f, day + 1);
         struct day_sum *d = &w->days[day - w->in->from];
         d->has_current = true;
         if (is_whole && from >= begin && to <= end) {
@@ -453,8 +474,6 @@ static void merge_picks(const struct merge_input *in, const struct by_source *b,
         const struct fact *f = &in->facts[i];
         struct day_pick *d = pick_of(&p, f);
         if (!d || f->source != d->source) continue;
-        /* An error of entry does not count beside what is possible; alone it is shown as one. */
-        if (d->best > 0 && !merge_is_plausible(in->metric, f->value)) continue;
         take(d, f->value, p.is_circular);
     }
     for (int32_t day = in->from; day <= in->to; day++) {
@@ -465,9 +484,8 @@ static void merge_picks(const struct merge_input *in, const struct by_source *b,
     }
 }
 
-enum weir_status merge_days(const struct merge_input *in, struct merged_day *out, size_t *n)
+static enum weir_status merge(const struct merge_input *in, struct merged_day *out, size_t *n)
 {
-    CHECK(in->to - in->from < MERGE_DAYS);
     *n = 0;
     struct by_source b;
     enum weir_status st = by_source_init(&b, in);
@@ -476,5 +494,54 @@ enum weir_status merge_days(const struct merge_input *in, struct merged_day *out
     if (is_sum) st = merge_sums(in, &b, out, n);
     else merge_picks(in, &b, out, n);
     by_source_fini(&b);
+    return st;
+}
+
+/* The plausible samples, in memory of their own; none when all are. */
+static enum weir_status plausible_of(const struct merge_input *in, struct fact **out, size_t *n)
+{
+    size_t n_wrong = 0;
+    *out = NULL;
+    *n = 0;
+    for (size_t i = 0; i < in->n; i++)
+        n_wrong += !merge_is_plausible(in->metric, in->facts[i].value);
+    if (n_wrong == 0) return WEIR_OK;
+    *out = mem_alloc((in->n - n_wrong) * sizeof **out + 1);
+    if (!*out) return WEIR_NOMEM;
+    for (size_t i = 0; i < in->n; i++)
+        if (merge_is_plausible(in->metric, in->facts[i].value)) (*out)[(*n)++] = in->facts[i];
+    return WEIR_OK;
+}
+
+/* The days of `more` that are not in `out`, too, in order. */
+static void add_days(struct merged_day *out, size_t *n, const struct merged_day *more,
+                     size_t n_more)
+{
+    for (size_t i = 0; i < n_more; i++) {
+        size_t at = *n;
+        while (at > 0 && out[at - 1].day > more[i].day) at--;
+        if (at > 0 && out[at - 1].day == more[i].day) continue;
+        memmove(out + at + 1, out + at, (*n - at) * sizeof *out);
+        out[at] = more[i];
+        (*n)++;
+    }
+}
+
+enum weir_status merge_days(const struct merge_input *in, struct merged_day *out, size_t *n)
+{
+    CHECK(in->to - in->from < MERGE_DAYS);
+    struct merge_input good = *in;
+    struct fact *facts;
+    enum weir_status st = plausible_of(in, &facts, &good.n);
+    if (st != WEIR_OK) return st;
+    if (!facts) return merge(in, out, n);
+    /* An error of entry does not count beside what is possible; alone it is shown as one. */
+    struct merged_day all[MERGE_DAYS];
+    size_t n_all;
+    good.facts = facts;
+    st = merge(&good, out, n);
+    if (st == WEIR_OK) st = merge(in, all, &n_all);
+    if (st == WEIR_OK) add_days(out, n, all, n_all);
+    mem_free(facts);
     return st;
 }

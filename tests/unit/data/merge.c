@@ -186,6 +186,52 @@ TEST(what_lies_free_is_exact)
     T_OK(days[0].value == sum);
 }
 
+/* All of a day in one sample, as services write it, on the day that has 25 hours. */
+TEST(a_whole_day_on_which_clocks_change_is_not_shared_with_the_next)
+{
+    int64_t midnight = (int64_t)FIRST_DAY * DAY_SECONDS;
+    struct fact facts[] = {
+        {.at = midnight - 7200,
+         .value = 5000,
+         .seconds = 25 * 3600,
+         .offset = 7200,
+         .end_offset = 3600},
+        /* Noon to noon, as clocks are changed in the second day's morning. */
+        {.at = midnight + DAY_SECONDS + 10 * 3600,
+         .value = 2500,
+         .seconds = 25 * 3600,
+         .offset = 7200,
+         .end_offset = 3600,
+         .source = 3},
+    };
+    struct merge_input in = input("steps", facts, 2);
+    struct merged_day days[MERGE_DAYS];
+    size_t n;
+    T_EQ(merge_days(&in, days, &n), WEIR_OK);
+    T_EQ(n, 3);
+    T_OK(days[0].value == 5000);
+    T_OK(fabs(days[1].value - 1200) < 1e-9);
+    T_OK(fabs(days[2].value - 1300) < 1e-9);
+}
+
+TEST(an_error_of_entry_does_not_spoil_a_sum_but_is_shown_alone)
+{
+    int64_t midnight = (int64_t)FIRST_DAY * DAY_SECONDS;
+    struct fact facts[] = {
+        {.at = midnight + 60, .value = 8000, .seconds = 600},
+        {.at = midnight + 120, .value = 1e9, .seconds = 60},
+        {.at = midnight + 5000, .value = -500, .seconds = 60, .source = 1},
+        {.at = midnight + DAY_SECONDS, .value = -1, .seconds = 60},
+    };
+    struct merge_input in = input("steps", facts, 4);
+    struct merged_day days[MERGE_DAYS];
+    size_t n;
+    T_EQ(merge_days(&in, days, &n), WEIR_OK);
+    T_EQ(n, 2);
+    T_OK(days[0].value == 8000);
+    T_OK(days[1].value == -1);
+}
+
 TEST(a_time_of_day_is_averaged_around_midnight)
 {
     struct metric clock = *metric("bedtime");
