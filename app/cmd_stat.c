@@ -6,69 +6,34 @@
 #include <stdio.h>
 
 #include "command.h"
+#include "json_lines.h"
 #include "options.h"
 #include "output.h"
 #include "stat_ops.h"
 
 enum { LINE_MEMORY = 256 << 20 };
 
-/* One line of output for one of input: {"id","result"} or {"id","error"}. */
-static bool answer_line(struct call *c, struct weir_json_doc *doc, struct weir_slice line,
-                        struct weir_buf *out)
+static bool answer(void *user, const struct weir_json *line, struct weir_buf *out,
+                   char error[LINES_ERROR_BYTES])
 {
-    const struct weir_json *v;
-    struct weir_buf result;
-    weir_buf_init(&result, OUTPUT_LINE_MAX_BYTES);
-    c->out = &result;
-    c->complaint[0] = '\0';
+    struct call *c = user;
     arena_reset(&c->arena);
-    size_t offset = 0;
-    if (weir_json_parse(doc, line, &v, &offset) != WEIR_OK)
-        snprintf(c->complaint, sizeof c->complaint, "not JSON, at byte %zu", offset);
-    c->inputs = weir_json_get_str(v, "inputs");
-    if (c->complaint[0] == '\0') stat_op_run(c, weir_json_text(weir_json_get_str(v, "op")));
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "id");
-    weir_json_put_value(out, weir_json_get_str(v, "id"));
-    bool is_right = c->complaint[0] == '\0';
-    weir_json_put_key(out, is_right ? "result" : "error");
-    if (is_right) weir_buf_append_slice(out, weir_buf_slice(&result));
-    else weir_json_put_str(out, c->complaint);
-    weir_json_put_end_object(out);
-    weir_buf_fini(&result);
-    weir_json_doc_reset(doc);
-    return is_right;
-}
-
-/* The next line of standard input without its end; false when there is none. */
-static bool read_line(struct weir_buf *line)
-{
-    int ch = getc(stdin);
-    weir_buf_reset(line);
-    if (ch == EOF) return false;
-    for (; ch != EOF && ch != '\n'; ch = getc(stdin)) weir_buf_append_char(line, (char)ch);
-    return weir_buf_status(line) == WEIR_OK;
+    c->inputs = weir_json_get_str(line, "inputs");
+    c->out = out;
+    c->complaint[0] = '\0';
+    weir_json_put_key(out, "result");
+    stat_op_run(c, weir_json_text(weir_json_get_str(line, "op")));
+    snprintf(error, LINES_ERROR_BYTES, "%s", c->complaint);
+    return error[0] == '\0';
 }
 
 static int answer_all(void)
 {
     struct call c = {0};
-    struct weir_json_doc *doc = weir_json_doc_new(0);
-    struct weir_buf out, line;
-    bool is_right = doc != NULL;
     arena_init(&c.arena, LINE_MEMORY);
-    weir_buf_init(&out, OUTPUT_LINE_MAX_BYTES);
-    weir_buf_init(&line, LINE_MEMORY);
-    while (doc && read_line(&line)) {
-        if (line.len == 0) continue;
-        is_right = answer_line(&c, doc, weir_buf_slice(&line), &out) && is_right;
-        output_line(&out);
-    }
-    weir_buf_fini(&line);
-    weir_buf_fini(&out);
+    int exit_status = lines_answer(answer, &c);
     arena_fini(&c.arena);
-    weir_json_doc_free(doc);
-    return output_finish() && is_right ? EXIT_DONE : EXIT_FAILED;
+    return exit_status;
 }
 
 static const char help[] =

@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command decode_command;
+extern const struct command gate_command;
 extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;

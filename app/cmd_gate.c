@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * weir gate: findings through the seven gates, one JSON line in and one out.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "check/gates.h"
+#include "command.h"
+#include "json_lines.h"
+#include "options.h"
+#include "output.h"
+
+enum { FINDING_MEMORY = 1 << 30, WEEK = 7, DEFAULT_WEEKEND = 1 << 5 | 1 << 6 };
+
+struct gating {
+    struct arena arena;
+    unsigned seed;
+    char *error;
+};
+
+static bool fail(struct gating *t, const char *name, const char *text)
+{
+    if (t->error[0] == '\0') snprintf(t->error, LINES_ERROR_BYTES, "inputs.%s %s", name, text);
+    return false;
+}
+
+/* null is a day without a value. */
+static bool read_days(struct gating *t, const struct weir_json *inputs, const char *name,
+                      struct days *out)
+{
+    const struct weir_json *list = weir_json_get_str(inputs, name);
+    if (weir_json_type_of(list) != WEIR_JSON_ARRAY)
+        return fail(t, name, "has to be a list of numbers");
+    double *x = arena_alloc(&t->arena, (weir_json_count(list) + 1) * sizeof *x);
+    if (!x) return fail(t, name, "is too long");
+    size_t n = 0;
+    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
+        bool is_missing = weir_json_type_of(v) == WEIR_JSON_NULL;
+        x[n] = NAN;
+        if (!is_missing && !weir_json_double(v, &x[n]))
+            return fail(t, name, "has a member that is neither a number nor null");
+        n++;
+    }
+    *out = (struct days){x, n};
+    return true;
+}
+
+static const struct metric *read_metric(const struct weir_json *inputs, const char *name)
+{
+    return metric_find(weir_json_text(weir_json_get_str(inputs, name)));
+}
+
+/* A whole number from 0 on; `otherwise` when there is none. */
+static bool read_count(struct gating *t, const struct weir_json *inputs, const char *name,
+                       int64_t *out)
+{
+    const struct weir_json *v = weir_json_get_str(inputs, name);
+    if (!v) return true;
+    if (weir_json_int64(v, out) && *out > -100000 && *out < 100000000) return true;
+    return fail(t, name, "has to be a whole number");
+}
+
+static bool read_weekend(struct gating *t, const struct weir_json *inputs, uint32_t *out)
+{
+    const struct weir_json *list = weir_json_get_str(inputs, "weekend_positions");
+    *out = list ? 0 : DEFAULT_WEEKEND;
+    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
+        int64_t place;
+        if (!weir_json_int64(v, &place) || place < 0 || place >= WEEK)
+            return fail(t, "weekend_positions", "has to hold places of the week, 0 to 6");
+        *out |= 1u << place;
+    }
+    return true;
+}
+
+static const struct {
+    const char *name;
+    enum finding_kind kind;
+    const char *a, *b; /* the inputs' names for the days */
+} kinds[] = {
+    {"mean", FINDING_LEVEL, "x", NULL},
+    {"median", FINDING_LEVEL, "x", NULL},
+    {"trend", FINDING_TREND, "y", NULL},
+    {"period_difference", FINDING_WINDOWS, "a", "b"},
+    {"weekday_weekend", FINDING_WEEKDAYS, "x", NULL},
+    {"correlation", FINDING_PAIR, "x", "y"},
+    {"lagged_correlation", FINDING_PAIR, "x", "y"},
+    {"anomaly", FINDING_ANOMALY, "x", NULL},
+};
+
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static bool read_finding(struct gating *t, const struct weir_json *line, struct finding *f)
+{
+    const struct weir_json *inputs = weir_json_get_str(line, "inputs");
+    struct weir_slice kind = weir_json_text(weir_json_get_str(line, "kind"));
+    int64_t lag = 0, index = 0, change = 0;
+    size_t i = 0;
+    while (i < N_KINDS && !weir_slice_is(kind, kinds[i].name)) i++;
+    if (i == N_KINDS) {
+        snprintf(t->error, LINES_ERROR_BYTES,
+                 "there is no such kind of finding; weir gate --help lists them");
+        return false;
+    }
+    *f = (struct finding){.kind = kinds[i].kind,
+                          .metric = read_metric(inputs, "metric"),
+                          .metric_y = read_metric(inputs, "metric_y")};
+    if (!f->metric) f->metric = read_metric(inputs, "metric_x");
+    const struct weir_json *one = weir_json_get_str(inputs, "one_device");
+    f->is_one_device = weir_json_type_of(one) != WEIR_JSON_FALSE;
+    if (!read_days(t, inputs, kinds[i].a, &f->a) ||
+        (kinds[i].b && !read_days(t, inputs, kinds[i].b, &f->b)) ||
+        !read_count(t, inputs, "lag", &lag) || !read_count(t, inputs, "index", &index) ||
+        !read_count(t, inputs, "device_change", &change) || !read_weekend(t, inputs, &f->weekend))
+        return false;
+    f->lag = (int)lag;
+    f->index = index < 0 ? SIZE_MAX : (size_t)index;
+    f->device_change = change < 0 ? 0 : (size_t)change;
+    return true;
+}
+
+static void put_gate(struct weir_buf *out, enum gate_name name, const struct gate *g)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "gate");
+    weir_json_put_str(out, gate_name(name));
+    weir_json_put_key(out, "status");
+    weir_json_put_str(out, gate_status_name(g->status));
+    weir_json_put_key(out, "why");
+    weir_json_put_str(out, g->why);
+    weir_json_put_key(out, "detail");
+    weir_json_put_begin_object(out);
+    for (size_t i = 0; i < g->n; i++) {
+        weir_json_put_key(out, g->detail[i].name);
+        weir_json_put_double(out, g->detail[i].value);
+    }
+    weir_json_put_end_object(out);
+    weir_json_put_end_object(out);
+}
+
+static void put_verdict(struct weir_buf *out, const struct verdict *v)
+{
+    weir_json_put_key(out, "verdict");
+    weir_json_put_str(out, verdict_name(v->name));
+    weir_json_put_key(out, "assessment");
+    weir_json_put_str(out, v->assessment);
+    weir_json_put_key(out, "estimate");
+    weir_json_put_double(out, v->estimate);
+    weir_json_put_key(out, "interval");
+    weir_json_put_begin_array(out);
+    weir_json_put_double(out, v->lo);
+    weir_json_put_double(out, v->hi);
+    weir_json_put_end_array(out);
+    weir_json_put_key(out, "gates");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; i < N_GATES; i++) put_gate(out, (enum gate_name)i, &v->gates[i]);
+    weir_json_put_end_array(out);
+}
+
+static bool answer(void *user, const struct weir_json *line, struct weir_buf *out,
+                   char error[LINES_ERROR_BYTES])
+{
+    struct gating *t = user;
+    struct finding finding;
+    struct verdict verdict;
+    t->error = error;
+    arena_reset(&t->arena);
+    if (!read_finding(t, line, &finding)) return false;
+    enum weir_status st = gates_run(&verdict, &finding, t->seed, &t->arena);
+    if (st != WEIR_OK) {
+        snprintf(error, LINES_ERROR_BYTES, "%s", weir_status_text(st));
+        return false;
+    }
+    put_verdict(out, &verdict);
+    return true;
+}
+
+static const char help[] =
+    "usage: weir gate [--seed N] < LINES\n"
+    "\n"
+    "Puts findings through the seven gates. Each line of input is {\"id\", \"kind\", \"inputs\"}, "
+    "each\n"
+    "line of output {\"id\", \"verdict\", \"assessment\", \"estimate\", \"interval\", \"gates\"}.\n"
+    "\n"
+    "  kind                 inputs: days in order, null where there is no value\n"
+    "  mean, median         metric, x\n"
+    "  trend                metric, y\n"
+    "  period_difference    metric, a (earlier), b (later)\n"
+    "  weekday_weekend      metric, x, weekend_positions [5,6]\n"
+    "  correlation          metric_x, metric_y, x, y\n"
+    "  lagged_correlation   the same, and lag: y is looked at so many days later\n"
+    "  anomaly              metric, x, index\n"
+    "\n"
+    "  --seed N    of what is drawn at random; the same seed gives the same numbers (1)\n"
+    "\n"
+    "Exit status: 0 done, 1 some line was wrong, 2 wrong usage.\n";
+
+static int run(int argc, char **argv)
+{
+    struct gating t = {.seed = 1};
+    const struct option_row rows[] = {
+        {.name = "seed", .kind = OPTION_COUNT, .to = &t.seed},
+        {.name = NULL},
+    };
+    char **words;
+    int n_words;
+    int exit_status = options_parse(&gate_command, argc, argv, rows, &words, &n_words);
+    if (exit_status != EXIT_DONE) return exit_status;
+    if (n_words > 0) return usage_error(&gate_command, "one word too many: \"%s\"", words[0]);
+    arena_init(&t.arena, FINDING_MEMORY);
+    exit_status = lines_answer(answer, &t);
+    arena_fini(&t.arena);
+    return exit_status;
+}
+
+const struct command gate_command = {
+    .name = "gate",
+    .summary = "put findings through the seven gates, line by line",
+    .help = help,
+    .run = run,
+};

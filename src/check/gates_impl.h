@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the kinds of findings share: the work on one of them, and small statistics of days. */
+#pragma once
+
+#include "check/gates.h"
+#include "stat/infer.h"
+#include "stat/random.h"
+#include "stat/resample.h"
+
+/* A row of values with the days they are of. */
+struct known {
+    double *day, *value;
+    size_t n;
+};
+
+struct work {
+    const struct finding *finding;
+    struct arena *arena;
+    struct stat_random random;
+    struct verdict *verdict;
+    char *tip, *end; /* memory, taken at once before the work begins */
+    void *kind;      /* what the kind's own functions keep */
+};
+
+/* A kind of finding: how it is prepared, and each gate. NULL: skipped. */
+struct kind_rules {
+    void (*prepare)(struct work *w);
+    void (*gates[N_GATES])(struct work *w, struct gate *g);
+};
+
+extern const struct kind_rules level_rules, trend_rules, windows_rules, weekdays_rules, pair_rules,
+    anomaly_rules;
+
+/* Memory out of what was taken: it cannot fail. A kind may take WORK_ROWS rows of all the days. */
+enum { WORK_ROWS = 128 };
+void *work_room(struct work *w, size_t n, size_t size);
+double *work_row(struct work *w, size_t n);
+
+struct known work_known(struct work *w, struct days days);
+
+/* Decisions. The sentence has to be constant. */
+void gate_is(struct gate *g, bool is_passed, const char *passed, const char *failed);
+void gate_skip(struct gate *g, const char *why);
+void gate_number(struct gate *g, const char *name, double value);
+
+/* The verdict's estimate with an interval of `reach` to both sides. */
+void work_estimate(struct work *w, double estimate, double reach);
+
+/* Lag-1 autocorrelation, bias-corrected and clipped, of days with gaps. */
+double days_lag1(struct days days);
+
+/* The smallest change worth speaking of: the catalogue's, at most half a standard deviation. */
+double worthwhile(const struct metric *m, double sd);
+
+/* Neighbours to be drawn together for so many days with this autocorrelation. */
+size_t block_length(size_t n, double lag1);
+
+bool same_sign(double a, double b);
+
+/* Metric known, its values plausible, and one device; `text` says what was wrong. */
+void construct_of_metric(struct work *w, struct gate *g, struct days days);

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A mean: whether it describes the days it is of. */
+#include <math.h>
+
+#include "check/gates_impl.h"
+#include "stat/autocorr.h"
+#include "stat/moments.h"
+#include "stat/order.h"
+
+enum { LEAST_DAYS = 10, LEAST_EFFECTIVE = 3 };
+static const double least_share = 0.6, trimmed = 0.1;
+
+struct level {
+    struct known days;
+    double lag1;
+    struct stat_group group; /* with the effective number */
+    double se;
+};
+
+static void prepare(struct work *w)
+{
+    struct level *v = w->kind = work_room(w, 1, sizeof *v);
+    *v = (struct level){.days = work_known(w, w->finding->a)};
+    v->lag1 = days_lag1(w->finding->a);
+    v->group = stat_group_of(v->days.value, v->days.n);
+    v->group.n = fmax(LEAST_EFFECTIVE, stat_effective_n(v->group.n, v->lag1));
+    v->se = sqrt(v->group.variance / v->group.n);
+    struct stat_interval i = stat_mean_interval(v->group, 0.95);
+    work_estimate(w, v->group.mean, i.hi - v->group.mean);
+}
+
+static void sample_size(struct work *w, struct gate *g)
+{
+    const struct level *v = w->kind;
+    double share = w->finding->a.n > 0 ? (double)v->days.n / (double)w->finding->a.n : 0;
+    gate_number(g, "n", (double)v->days.n);
+    gate_number(g, "share_of_window", share);
+    gate_is(g, v->days.n >= LEAST_DAYS && share >= least_share,
+            "at least 10 days and 60 % of the window have values",
+            "fewer than 10 days, or less than 60 % of the window, have values");
+}
+
+static void construct(struct work *w, struct gate *g)
+{
+    construct_of_metric(w, g, w->finding->a);
+    gate_number(g, "device_change_at", (double)w->finding->device_change);
+    if (g->status == GATE_PASSED && w->finding->device_change > 0)
+        gate_is(g, false, "", "the device changed on the way");
+}
+
+static void effect(struct work *w, struct gate *g)
+{
+    const struct level *v = w->kind;
+    gate_number(g, "mean", v->group.mean);
+    gate_number(g, "plus_minus", w->verdict->hi - v->group.mean);
+    gate_skip(g, "a mean is no effect; what it is uncertain by is given");
+}
+
+static double drawn_mean(void *user, const size_t *places)
+{
+    const struct level *v = user;
+    double sum = 0;
+    for (size_t i = 0; i < v->days.n; i++) sum += v->days.value[places[i]];
+    return sum / (double)v->days.n;
+}
+
+static void bootstrap(struct work *w, struct gate *g)
+{
+    struct level *v = w->kind;
+    struct stat_resampling how = {.random = &w->random,
+                                  .n = v->days.n,
+                                  .block = block_length(v->days.n, v->lag1),
+                                  .times = GATE_RESAMPLES,
+                                  .confidence = 0.95,
+                                  .places = work_room(w, v->days.n, sizeof(size_t)),
+                                  .values = work_row(w, GATE_RESAMPLES)};
+    struct stat_bootstrap b = stat_bootstrap(&how, drawn_mean, v);
+    gate_number(g, "n_eff", v->group.n);
+    gate_number(g, "t_lo", w->verdict->lo);
+    gate_number(g, "t_hi", w->verdict->hi);
+    gate_number(g, "block_lo", b.interval.lo);
+    gate_number(g, "block_hi", b.interval.hi);
+    gate_is(g, b.interval.lo <= w->verdict->hi && b.interval.hi >= w->verdict->lo,
+            "the interval by t and that by blocks of days overlap",
+            "the interval by t and that by blocks of days do not overlap");
+}
+
+static void subgroups(struct work *w, struct gate *g)
+{
+    const struct level *v = w->kind;
+    size_t half = v->days.n / 2;
+    double first = stat_mean(v->days.value, half);
+    double second = stat_mean(v->days.value + half, v->days.n - half);
+    /* Each half has half of the effective days, so their difference has twice the error. */
+    double allowed = 2 * 2 * v->se;
+    gate_number(g, "first_half", first);
+    gate_number(g, "second_half", second);
+    gate_number(g, "allowed", allowed);
+    gate_is(g, fabs(first - second) <= allowed, "both halves of the window agree",
+            "the halves of the window differ: the mean hides a change");
+}
+
+static void triangulation(struct work *w, struct gate *g)
+{
+    const struct level *v = w->kind;
+    size_t n = v->days.n, cut = (size_t)(trimmed * (double)n);
+    double *sorted = work_row(w, n);
+    for (size_t i = 0; i < n; i++) sorted[i] = v->days.value[i];
+    stat_sort_in(sorted, n);
+    double median = stat_quantile_sorted(sorted, n, 0.5);
+    double middle = stat_mean(sorted + cut, n - 2 * cut), mean = v->group.mean;
+    gate_number(g, "mean", mean);
+    gate_number(g, "median", median);
+    gate_number(g, "trimmed_mean", middle);
+    gate_number(g, "se", v->se);
+    gate_is(g, fabs(mean - median) <= v->se && fabs(mean - middle) <= v->se,
+            "mean, median and trimmed mean agree",
+            "mean, median and trimmed mean differ: a few days weigh heavily");
+}
+
+const struct kind_rules level_rules = {
+    prepare, {sample_size, construct, effect, bootstrap, subgroups, triangulation, NULL}};
