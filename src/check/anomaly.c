@@ -7,7 +7,7 @@
 #include "stat/order.h"
 
 enum { LEAST_BASELINE = 14 };
-static const double least_z = 3.5, fence = 1.5;
+static const double least_z = 3.5, fence = 3; /* Tukey's outer fence */
 
 struct anomaly {
     double *baseline; /* sorted, without the day in question */

@@ -119,6 +119,8 @@ bool same_sign(double a, double b)
     return (a > 0 && b > 0) || (a < 0 && b < 0);
 }
 
+static const double most_implausible = 0.1;
+
 void construct_of_metric(struct work *w, struct gate *g, struct days days)
 {
     const struct metric *m = w->finding->metric;
@@ -126,8 +128,9 @@ void construct_of_metric(struct work *w, struct gate *g, struct days days)
     for (size_t i = 0; m && i < days.n; i++)
         n_outside += days.x[i] < m->min || days.x[i] > m->max ? 1 : 0;
     gate_number(g, "implausible_days", (double)n_outside);
-    gate_is(g, m && n_outside == 0, "the metric and its unit are known, all values are plausible",
-            m ? "some values are outside of what is plausible" : "the metric is not known");
+    gate_is(g, m && (double)n_outside <= most_implausible * (double)days.n,
+            "the metric and its unit are known, and its values are plausible",
+            m ? "many values are outside of what is plausible" : "the metric is not known");
 }
 
 /* ---- verdict ---- */

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * bench-gates [NULLS]
+ *
+ * How often the gates validate what is not there: NULLS (2,000) invented rows of days for each kind
+ * of finding and each cell of a grid of autocorrelation and length, half of them with a weekly
+ * cycle and a block of missing days. And how often the 95 % interval of a mean holds it. Prints a
+ * table in Markdown; docs/gates.md has it.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "check/gates.h"
+#include "stat/random.h"
+
+enum { MOST_DAYS = 365, WEEK = 7, MEMORY = 64 << 20 };
+
+static const double phis[] = {0, 0.3, 0.5, 0.7};
+static const size_t lengths[] = {30, 60, 120, 365};
+
+/* Days that resemble the day before; with a weekly cycle and a hole, if asked for. */
+static void make_days(struct stat_random *r, double phi, bool is_hard, double *x, size_t n)
+{
+    double e = stat_random_normal(r), keep = sqrt(1 - phi * phi);
+    size_t hole = is_hard ? (size_t)stat_random_below(r, n) : n;
+    double cycle = is_hard ? 0.4 : 0;
+    for (size_t i = 0; i < n; i++) {
+        x[i] = 60 + 3 * (e + cycle * cos(2 * M_PI * (double)i / WEEK));
+        if (i >= hole && i < hole + n / 10) x[i] = NAN;
+        e = phi * e + keep * stat_random_normal(r);
+    }
+}
+
+struct kind {
+    const char *name;
+    enum finding_kind kind;
+};
+
+static const struct kind kinds[] = {
+    {"trend", FINDING_TREND},      {"two windows", FINDING_WINDOWS}, {"weekday", FINDING_WEEKDAYS},
+    {"correlation", FINDING_PAIR}, {"anomaly", FINDING_ANOMALY},
+};
+
+/* The day farthest off, as one would pick it. */
+static size_t farthest(const double *x, size_t n)
+{
+    size_t at = 0;
+    for (size_t i = 0; i < n; i++)
+        if (isfinite(x[i]) && (!isfinite(x[at]) || fabs(x[i] - 60) > fabs(x[at] - 60))) at = i;
+    return at;
+}
+
+static struct verdict judge(struct stat_random *r, const struct kind *k, double phi, size_t n,
+                            bool is_hard, uint64_t seed, struct arena *arena)
+{
+    double x[MOST_DAYS], y[MOST_DAYS];
+    bool cycles = is_hard && k->kind != FINDING_WEEKDAYS;
+    make_days(r, phi, cycles, x, n);
+    make_days(r, phi, cycles, y, n);
+    struct finding f = {.kind = k->kind,
+                        .metric = metric_find(weir_slice_of("resting_heart_rate")),
+                        .metric_y = metric_find(weir_slice_of("weight")),
+                        .a = {x, n},
+                        .b = {y, n},
+                        .weekend = 1 << 5 | 1 << 6,
+                        .is_one_device = true};
+    if (k->kind == FINDING_WINDOWS) {
+        /* One row, cut in two: the windows follow each other. */
+        f.a.n = n / 2;
+        f.b = (struct days){x + n / 2, n - n / 2};
+    }
+    if (k->kind == FINDING_ANOMALY) f.index = farthest(x, n);
+    struct verdict v;
+    arena_reset(arena);
+    if (gates_run(&v, &f, seed, arena) != WEIR_OK) abort();
+    return v;
+}
+
+static void print_cell(const struct kind *k, double phi, size_t n, unsigned n_nulls,
+                       struct arena *arena)
+{
+    unsigned n_validated = 0, n_conditional = 0;
+    struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), (uint64_t)k->kind);
+    for (unsigned i = 0; i < n_nulls; i++) {
+        struct verdict v = judge(&r, k, phi, n, i % 2 == 1, i, arena);
+        n_validated += v.name == VERDICT_VALIDATED ? 1 : 0;
+        n_conditional += v.name == VERDICT_CONDITIONAL ? 1 : 0;
+    }
+    printf("| %s | %.1f | %zu | %.1f %% | %.1f %% |\n", k->name, phi, n,
+           100.0 * n_validated / n_nulls, 100.0 * n_conditional / n_nulls);
+    fflush(stdout);
+}
+
+static void print_coverage(double phi, size_t n, unsigned n_rows, struct arena *arena)
+{
+    static const struct kind level = {"mean", FINDING_LEVEL};
+    struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), 99);
+    unsigned n_held = 0, n_made = 0;
+    for (unsigned i = 0; i < n_rows; i++) {
+        struct verdict v = judge(&r, &level, phi, n, i % 2 == 1, i, arena);
+        n_made += isfinite(v.lo) ? 1 : 0;
+        n_held += v.lo <= 60 && v.hi >= 60 ? 1 : 0;
+    }
+    printf("| %.1f | %zu | %.1f %% |\n", phi, n, 100.0 * n_held / n_made);
+}
+
+int main(int argc, char **argv)
+{
+    unsigned n_nulls = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
+    struct arena arena;
+    arena_init(&arena, MEMORY);
+    puts("| kind | lag-1 | days | validated | conditional |\n|---|---|---|---|---|");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t p = 0; p < 4; p++)
+            for (size_t l = 0; l < 4; l++)
+                print_cell(&kinds[k], phis[p], lengths[l], n_nulls, &arena);
+    puts("\n| lag-1 | days | interval holds the mean |\n|---|---|---|");
+    for (size_t p = 0; p < 4; p++)
+        for (size_t l = 0; l < 4; l++) print_coverage(phis[p], lengths[l], n_nulls, &arena);
+    arena_fini(&arena);
+    return 0;
+}
