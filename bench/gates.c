@@ -14,7 +14,7 @@
 #include "check/gates.h"
 #include "stat/random.h"
 
-enum { MOST_DAYS = 365, WEEK = 7, MEMORY = 64 << 20 };
+enum { SD = 3, MOST_DAYS = 365, WEEK = 7, MEMORY = 64 << 20 };
 
 static const double phis[] = {0, 0.3, 0.5, 0.7};
 static const size_t lengths[] = {30, 60, 120, 365};
@@ -35,11 +35,13 @@ static void make_days(struct stat_random *r, double phi, bool is_hard, double *x
 struct kind {
     const char *name;
     enum finding_kind kind;
+    double size; /* of the effect that is planted */
 };
 
 static const struct kind kinds[] = {
-    {"trend", FINDING_TREND},      {"two windows", FINDING_WINDOWS}, {"weekday", FINDING_WEEKDAYS},
-    {"correlation", FINDING_PAIR}, {"anomaly", FINDING_ANOMALY},
+    {"trend", FINDING_TREND, 2.2},      {"two windows", FINDING_WINDOWS, 1.6},
+    {"weekday", FINDING_WEEKDAYS, 1.1}, {"correlation", FINDING_PAIR, 0.65},
+    {"anomaly", FINDING_ANOMALY, 6.5},
 };
 
 /* The day farthest off, as one would pick it. */
@@ -51,13 +53,29 @@ static size_t farthest(const double *x, size_t n)
     return at;
 }
 
+/* Puts an effect of `size` standard deviations into the days. */
+static void plant(const struct kind *k, double size, double *x, double *y, size_t n)
+{
+    size_t middle = n / 2;
+    for (size_t i = 0; i < n; i++) {
+        double at = (double)i / (double)(n - 1);
+        if (k->kind == FINDING_TREND) x[i] += SD * size * at;
+        if (k->kind == FINDING_WINDOWS && i >= middle) x[i] += SD * size;
+        if (k->kind == FINDING_WEEKDAYS && i % WEEK >= 5) x[i] += SD * size;
+        if (k->kind == FINDING_PAIR)
+            y[i] = 60 + size * (x[i] - 60) + sqrt(1 - size * size) * (y[i] - 60);
+        if (k->kind == FINDING_ANOMALY && i == middle) x[i] += SD * size;
+    }
+}
+
 static struct verdict judge(struct stat_random *r, const struct kind *k, double phi, size_t n,
-                            bool is_hard, uint64_t seed, struct arena *arena)
+                            bool is_hard, double size, uint64_t seed, struct arena *arena)
 {
     double x[MOST_DAYS], y[MOST_DAYS];
     bool cycles = is_hard && k->kind != FINDING_WEEKDAYS;
     make_days(r, phi, cycles, x, n);
     make_days(r, phi, cycles, y, n);
+    if (size != 0) plant(k, size, x, y, n);
     struct finding f = {.kind = k->kind,
                         .metric = metric_find(weir_slice_of("resting_heart_rate")),
                         .metric_y = metric_find(weir_slice_of("weight")),
@@ -77,13 +95,13 @@ static struct verdict judge(struct stat_random *r, const struct kind *k, double 
     return v;
 }
 
-static void print_cell(const struct kind *k, double phi, size_t n, unsigned n_nulls,
+static void print_cell(const struct kind *k, double phi, size_t n, double size, unsigned n_nulls,
                        struct arena *arena)
 {
     unsigned n_validated = 0, n_conditional = 0;
     struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), (uint64_t)k->kind);
     for (unsigned i = 0; i < n_nulls; i++) {
-        struct verdict v = judge(&r, k, phi, n, i % 2 == 1, i, arena);
+        struct verdict v = judge(&r, k, phi, n, size == 0 && i % 2 == 1, size, i, arena);
         n_validated += v.name == VERDICT_VALIDATED ? 1 : 0;
         n_conditional += v.name == VERDICT_CONDITIONAL ? 1 : 0;
     }
@@ -94,27 +112,36 @@ static void print_cell(const struct kind *k, double phi, size_t n, unsigned n_nu
 
 static void print_coverage(double phi, size_t n, unsigned n_rows, struct arena *arena)
 {
-    static const struct kind level = {"mean", FINDING_LEVEL};
+    static const struct kind level = {"mean", FINDING_LEVEL, 0};
     struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), 99);
     unsigned n_held = 0, n_made = 0;
     for (unsigned i = 0; i < n_rows; i++) {
-        struct verdict v = judge(&r, &level, phi, n, i % 2 == 1, i, arena);
+        struct verdict v = judge(&r, &level, phi, n, i % 2 == 1, 0, i, arena);
         n_made += isfinite(v.lo) ? 1 : 0;
         n_held += v.lo <= 60 && v.hi >= 60 ? 1 : 0;
     }
     printf("| %.1f | %zu | %.1f %% |\n", phi, n, 100.0 * n_held / n_made);
 }
 
+static const size_t short_lengths[] = {42, 63, 91};
+
 int main(int argc, char **argv)
 {
     unsigned n_nulls = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
     struct arena arena;
     arena_init(&arena, MEMORY);
-    puts("| kind | lag-1 | days | validated | conditional |\n|---|---|---|---|---|");
+    puts("Nothing there:\n\n| kind | lag-1 | days | validated | conditional "
+         "|\n|---|---|---|---|---|");
     for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
         for (size_t p = 0; p < 4; p++)
             for (size_t l = 0; l < 4; l++)
-                print_cell(&kinds[k], phis[p], lengths[l], n_nulls, &arena);
+                print_cell(&kinds[k], phis[p], lengths[l], 0, n_nulls, &arena);
+    puts("\nEffects:\n\n| kind | lag-1 | days | validated | conditional |\n|---|---|---|---|---|");
+    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
+        for (size_t p = 0; p < 4; p++)
+            for (size_t l = 0; l < 3; l++)
+                print_cell(&kinds[k], phis[p], short_lengths[l], kinds[k].size, n_nulls / 4,
+                           &arena);
     puts("\n| lag-1 | days | interval holds the mean |\n|---|---|---|");
     for (size_t p = 0; p < 4; p++)
         for (size_t l = 0; l < 4; l++) print_coverage(phis[p], lengths[l], n_nulls, &arena);
