@@ -15,7 +15,7 @@
 #include "stat/rank_test.h"
 
 enum { LEAST_PAIRS = 20, LEAST_EFFECTIVE = 12, WEEK = 7 };
-static const double least_r = 0.2, least_auc = 0.6, level = 0.05;
+static const double least_r = 0.2, least_auc = 0.6, level = 0.03;
 
 struct pair {
     double *x, *y, *day;

@@ -12,7 +12,7 @@
 #include "stat/rank_test.h"
 
 enum { LEAST_DAYS = 21, LEAST_SPAN = 28, WEEK = 7 };
-static const double least_auc = 0.6, level = 0.05;
+static const double least_auc = 0.6, level = 0.03;
 
 struct trend {
     struct known days;

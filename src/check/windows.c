@@ -13,7 +13,7 @@
 #include "stat/rank_test.h"
 
 enum { LEAST_DAYS = 10, LEAST_EFFECTIVE = 4, WEEK = 7 };
-static const double least_auc = 0.6, level = 0.05;
+static const double least_auc = 0.6, level = 0.03;
 
 struct windows {
     struct known a, b;
