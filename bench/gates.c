@@ -35,13 +35,14 @@ static void make_days(struct stat_random *r, double phi, bool is_hard, double *x
 struct kind {
     const char *name;
     enum finding_kind kind;
-    double size; /* of the effect that is planted */
+    double size; /* of the effect that is planted, in standard deviations; of pairs, r */
+    int lag;
 };
 
 static const struct kind kinds[] = {
-    {"trend", FINDING_TREND, 2.2},      {"two windows", FINDING_WINDOWS, 1.6},
-    {"weekday", FINDING_WEEKDAYS, 1.1}, {"correlation", FINDING_PAIR, 0.65},
-    {"anomaly", FINDING_ANOMALY, 6.5},
+    {"trend", FINDING_TREND, 2.2, 0},      {"two windows", FINDING_WINDOWS, 1.6, 0},
+    {"weekday", FINDING_WEEKDAYS, 1.1, 0}, {"correlation", FINDING_PAIR, 0.65, 0},
+    {"lagged", FINDING_PAIR, 0.65, 1},     {"anomaly", FINDING_ANOMALY, 6.5, 0},
 };
 
 /* The day farthest off, as one would pick it. */
@@ -62,8 +63,8 @@ static void plant(const struct kind *k, double size, double *x, double *y, size_
         if (k->kind == FINDING_TREND) x[i] += SD * size * at;
         if (k->kind == FINDING_WINDOWS && i >= middle) x[i] += SD * size;
         if (k->kind == FINDING_WEEKDAYS && i % WEEK >= 5) x[i] += SD * size;
-        if (k->kind == FINDING_PAIR)
-            y[i] = 60 + size * (x[i] - 60) + sqrt(1 - size * size) * (y[i] - 60);
+        if (k->kind == FINDING_PAIR && i >= (size_t)k->lag)
+            y[i] = 60 + size * (x[i - (size_t)k->lag] - 60) + sqrt(1 - size * size) * (y[i] - 60);
         if (k->kind == FINDING_ANOMALY && i == middle) x[i] += SD * size;
     }
 }
@@ -81,6 +82,7 @@ static struct verdict judge(struct stat_random *r, const struct kind *k, double 
                         .metric_y = metric_find(weir_slice_of("weight")),
                         .a = {x, n},
                         .b = {y, n},
+                        .lag = k->lag,
                         .weekend = 1 << 5 | 1 << 6,
                         .is_one_device = true};
     if (k->kind == FINDING_WINDOWS) {
@@ -95,24 +97,38 @@ static struct verdict judge(struct stat_random *r, const struct kind *k, double 
     return v;
 }
 
-static void print_cell(const struct kind *k, double phi, size_t n, double size, unsigned n_nulls,
-                       struct arena *arena)
+struct shares {
+    double validated, conditional;
+};
+
+static struct shares try_cell(const struct kind *k, double phi, size_t n, double size,
+                              unsigned times, struct arena *arena)
 {
-    unsigned n_validated = 0, n_conditional = 0;
-    struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), (uint64_t)k->kind);
-    for (unsigned i = 0; i < n_nulls; i++) {
-        struct verdict v = judge(&r, k, phi, n, size == 0 && i % 2 == 1, size, i, arena);
-        n_validated += v.name == VERDICT_VALIDATED ? 1 : 0;
-        n_conditional += v.name == VERDICT_CONDITIONAL ? 1 : 0;
+    struct shares s = {0};
+    struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), (uint64_t)(k - kinds));
+    for (unsigned i = 0; i < times; i++) {
+        bool is_hard = n != 42 && n != 63 && n != 91 && i % 2 == 1;
+        struct verdict v = judge(&r, k, phi, n, is_hard, i % 4 < 2 ? size : -size, i, arena);
+        s.validated += v.name == VERDICT_VALIDATED ? 1.0 / times : 0;
+        s.conditional += v.name == VERDICT_CONDITIONAL ? 1.0 / times : 0;
     }
-    printf("| %s | %.1f | %zu | %.1f %% | %.1f %% |\n", k->name, phi, n,
-           100.0 * n_validated / n_nulls, 100.0 * n_conditional / n_nulls);
+    return s;
+}
+
+static void print_cell(const struct kind *k, double phi, size_t n, double size, unsigned times,
+                       struct arena *arena, struct shares *sum)
+{
+    struct shares s = try_cell(k, phi, n, size, times, arena);
+    printf("| %s | %.1f | %zu | %.1f %% | %.1f %% |\n", k->name, phi, n, 100 * s.validated,
+           100 * s.conditional);
     fflush(stdout);
+    sum->validated += s.validated;
+    sum->conditional += s.conditional;
 }
 
 static void print_coverage(double phi, size_t n, unsigned n_rows, struct arena *arena)
 {
-    static const struct kind level = {"mean", FINDING_LEVEL, 0};
+    static const struct kind level = {"mean", FINDING_LEVEL, 0, 0};
     struct stat_random r = stat_random_of(n * 1000 + (uint64_t)(phi * 10), 99);
     unsigned n_held = 0, n_made = 0;
     for (unsigned i = 0; i < n_rows; i++) {
@@ -124,24 +140,37 @@ static void print_coverage(double phi, size_t n, unsigned n_rows, struct arena *
 }
 
 static const size_t short_lengths[] = {42, 63, 91};
+enum { N_KINDS = sizeof kinds / sizeof *kinds };
+
+static void print_table(const char *title, const size_t *days, size_t n_days, bool is_planted,
+                        unsigned times, struct arena *arena)
+{
+    struct shares all = {0};
+    printf("\n%s:\n\n| kind | lag-1 | days | validated | conditional |\n|---|---|---|---|---|\n",
+           title);
+    for (size_t k = 0; k < N_KINDS; k++) {
+        struct shares sum = {0};
+        double size = is_planted ? kinds[k].size : 0, cells = (double)(4 * n_days);
+        for (size_t p = 0; p < 4; p++)
+            for (size_t l = 0; l < n_days; l++)
+                print_cell(&kinds[k], phis[p], days[l], size, times, arena, &sum);
+        printf("| **%s, all** | | | %.1f %% | %.1f %% |\n", kinds[k].name,
+               100 * sum.validated / cells, 100 * sum.conditional / cells);
+        all.validated += sum.validated / cells / N_KINDS;
+        all.conditional += sum.conditional / cells / N_KINDS;
+    }
+    printf("| **all** | | | %.1f %% | %.1f %% |\n", 100 * all.validated, 100 * all.conditional);
+}
 
 int main(int argc, char **argv)
 {
     unsigned n_nulls = argc > 1 ? (unsigned)strtoul(argv[1], NULL, 10) : 2000;
+    bool is_short = argc > 2;
     struct arena arena;
     arena_init(&arena, MEMORY);
-    puts("Nothing there:\n\n| kind | lag-1 | days | validated | conditional "
-         "|\n|---|---|---|---|---|");
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (size_t p = 0; p < 4; p++)
-            for (size_t l = 0; l < 4; l++)
-                print_cell(&kinds[k], phis[p], lengths[l], 0, n_nulls, &arena);
-    puts("\nEffects:\n\n| kind | lag-1 | days | validated | conditional |\n|---|---|---|---|---|");
-    for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
-        for (size_t p = 0; p < 4; p++)
-            for (size_t l = 0; l < 3; l++)
-                print_cell(&kinds[k], phis[p], short_lengths[l], kinds[k].size, n_nulls / 4,
-                           &arena);
+    if (!is_short) print_table("Nothing there", lengths, 4, false, n_nulls, &arena);
+    print_table("Nothing there, short rows", short_lengths, 3, false, n_nulls / 2, &arena);
+    print_table("Effects, short rows", short_lengths, 3, true, n_nulls / 2, &arena);
     puts("\n| lag-1 | days | interval holds the mean |\n|---|---|---|");
     for (size_t p = 0; p < 4; p++)
         for (size_t l = 0; l < 4; l++) print_coverage(phis[p], lengths[l], n_nulls, &arena);

@@ -11,7 +11,6 @@
 
 #include "base/check.h"
 #include "check/gates_impl.h"
-#include "stat/autocorr.h"
 
 static const struct kind_rules *const rules_of[] = {
     [FINDING_LEVEL] = &level_rules,     [FINDING_TREND] = &trend_rules,
@@ -92,13 +91,42 @@ void work_estimate(struct work *w, double estimate, double reach)
     w->verdict->hi = estimate + reach;
 }
 
-static const double most_lag1 = 0.9;
+static const double most_lag1 = 0.95;
 
-double days_lag1(struct days days)
+struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
+                           double (*column)(const struct work *w, size_t i, double day))
 {
-    size_t n = 0;
-    for (size_t i = 0; i < days.n; i++) n += isfinite(days.x[i]) ? 1 : 0;
-    return stat_lag1_corrected(stat_lag1(days.x, days.n), n, most_lag1);
+    struct stat_ar1_rows rows = {.day = k.day, .y = k.value, .n = k.n, .n_columns = n_columns};
+    for (size_t c = 0; c < n_columns; c++) {
+        double *x = work_row(w, k.n);
+        for (size_t i = 0; i < k.n; i++) x[i] = column(w, c, k.day[i]);
+        rows.columns[c] = x;
+    }
+    struct stat_ar1 noise = stat_ar1_fit(&rows, most_lag1);
+    if (isnan(noise.lag1)) noise.lag1 = 0;
+    return noise;
+}
+
+static double one(const struct work *w, size_t i, double day)
+{
+    (void)w, (void)i, (void)day;
+    return 1;
+}
+
+struct stat_ar1 noise_about_mean(struct work *w, struct known k)
+{
+    return work_noise(w, k, 1, one);
+}
+
+double variance_of_mean(struct known k, const struct stat_ar1 *noise)
+{
+    /* What a day has in common with all days before it: that of the day before, and itself. */
+    double common = 0, sum = 0, n = (double)k.n;
+    for (size_t i = 1; i < k.n; i++) {
+        common = (common + 1) * pow(noise->lag1, k.day[i] - k.day[i - 1]);
+        sum += common;
+    }
+    return noise->variance * (n + 2 * sum) / (n * n);
 }
 
 double worthwhile(const struct metric *m, double sd)

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "check/gates.h"
+#include "stat/ar1.h"
 #include "stat/infer.h"
 #include "stat/random.h"
 #include "stat/resample.h"
@@ -46,8 +47,16 @@ void gate_number(struct gate *g, const char *name, double value);
 /* The verdict's estimate with an interval of `reach` to both sides. */
 void work_estimate(struct work *w, double estimate, double reach);
 
-/* Lag-1 autocorrelation, bias-corrected and clipped, of days with gaps. */
-double days_lag1(struct days days);
+/* The noise of days about a sum of columns, each of which `column` gives for a day; lag-1 is that
+ * of the restricted likelihood, 0 where there is none. */
+struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
+                           double (*column)(const struct work *w, size_t i, double day));
+
+/* About their mean alone. */
+struct stat_ar1 noise_about_mean(struct work *w, struct known k);
+
+/* The variance of the mean of days with gaps whose noise this is. */
+double variance_of_mean(struct known k, const struct stat_ar1 *noise);
 
 /* The smallest change worth speaking of: the catalogue's, at most half a standard deviation. */
 double worthwhile(const struct metric *m, double sd);

@@ -4,29 +4,38 @@
 
 #include "check/gates_impl.h"
 #include "stat/autocorr.h"
+#include "stat/dist.h"
 #include "stat/moments.h"
 #include "stat/order.h"
 
-enum { LEAST_DAYS = 10, LEAST_EFFECTIVE = 3 };
-static const double least_share = 0.6, trimmed = 0.1;
+enum { LEAST_DAYS = 10, LEAST_FOR_CYCLE = 21, WEEK = 7 };
+static const double least_share = 0.6, trimmed = 0.1, least_df = 1.5;
 
 struct level {
     struct known days;
-    double lag1;
-    struct stat_group group; /* with the effective number */
-    double se;
+    double lag1, mean, n_eff, df, se;
 };
+
+/* The days go up and down with the week; that is no noise of a mean over whole weeks. */
+static double weekly(const struct work *w, size_t i, double day)
+{
+    (void)w;
+    double turn = 2 * M_PI * day / WEEK;
+    return i == 0 ? 1 : i == 1 ? cos(turn) : sin(turn);
+}
 
 static void prepare(struct work *w)
 {
     struct level *v = w->kind = work_room(w, 1, sizeof *v);
     *v = (struct level){.days = work_known(w, w->finding->a)};
-    v->lag1 = days_lag1(w->finding->a);
-    v->group = stat_group_of(v->days.value, v->days.n);
-    v->group.n = fmax(LEAST_EFFECTIVE, stat_effective_n(v->group.n, v->lag1));
-    v->se = sqrt(v->group.variance / v->group.n);
-    struct stat_interval i = stat_mean_interval(v->group, 0.95);
-    work_estimate(w, v->group.mean, i.hi - v->group.mean);
+    size_t n_columns = v->days.n >= LEAST_FOR_CYCLE ? 3 : 1;
+    struct stat_ar1 noise = work_noise(w, v->days, n_columns, weekly);
+    v->lag1 = noise.lag1;
+    v->n_eff = stat_effective_n((double)v->days.n, v->lag1);
+    v->df = fmax(least_df, v->n_eff - (double)n_columns);
+    v->mean = stat_mean(v->days.value, v->days.n);
+    v->se = sqrt(noise.variance / v->n_eff);
+    work_estimate(w, v->mean, stat_t_quantile(0.975, v->df) * v->se);
 }
 
 static void sample_size(struct work *w, struct gate *g)
@@ -51,8 +60,8 @@ static void construct(struct work *w, struct gate *g)
 static void effect(struct work *w, struct gate *g)
 {
     const struct level *v = w->kind;
-    gate_number(g, "mean", v->group.mean);
-    gate_number(g, "plus_minus", w->verdict->hi - v->group.mean);
+    gate_number(g, "mean", v->mean);
+    gate_number(g, "plus_minus", w->verdict->hi - v->mean);
     gate_skip(g, "a mean is no effect; what it is uncertain by is given");
 }
 
@@ -75,7 +84,8 @@ static void bootstrap(struct work *w, struct gate *g)
                                   .places = work_room(w, v->days.n, sizeof(size_t)),
                                   .values = work_row(w, GATE_RESAMPLES)};
     struct stat_bootstrap b = stat_bootstrap(&how, drawn_mean, v);
-    gate_number(g, "n_eff", v->group.n);
+    gate_number(g, "lag1", v->lag1);
+    gate_number(g, "n_eff", v->n_eff);
     gate_number(g, "t_lo", w->verdict->lo);
     gate_number(g, "t_hi", w->verdict->hi);
     gate_number(g, "block_lo", b.interval.lo);
@@ -108,7 +118,7 @@ static void triangulation(struct work *w, struct gate *g)
     for (size_t i = 0; i < n; i++) sorted[i] = v->days.value[i];
     stat_sort_in(sorted, n);
     double median = stat_quantile_sorted(sorted, n, 0.5);
-    double middle = stat_mean(sorted + cut, n - 2 * cut), mean = v->group.mean;
+    double middle = stat_mean(sorted + cut, n - 2 * cut), mean = v->mean;
     gate_number(g, "mean", mean);
     gate_number(g, "median", median);
     gate_number(g, "trimmed_mean", middle);

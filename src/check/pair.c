@@ -40,8 +40,8 @@ static void prepare(struct work *w)
 {
     struct pair *p = w->kind = work_room(w, 1, sizeof *p);
     make_pairs(w, p);
-    p->lag1_x = days_lag1(w->finding->a);
-    p->lag1_y = days_lag1(w->finding->b);
+    p->lag1_x = noise_about_mean(w, work_known(w, w->finding->a)).lag1;
+    p->lag1_y = noise_about_mean(w, work_known(w, w->finding->b)).lag1;
     p->n_eff = stat_effective_pairs((double)p->n, p->lag1_x, p->lag1_y);
     p->r = stat_pearson(p->x, p->y, p->n);
     struct stat_interval i = stat_correlation_interval(p->r, p->n_eff, 0.95);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A trend: the least-squares slope over the days. Its noise is judged from the residuals, whose
- * autocorrelation makes the usual standard error too small.
+ * A trend: the change along a straight line over the days, by least squares that know of the
+ * autocorrelation, for without that the standard error is too small.
  */
 #include <math.h>
 
@@ -17,11 +17,17 @@ static const double least_auc = 0.6, level = 0.03;
 struct trend {
     struct known days;
     struct stat_fit fit;
-    double *residuals;      /* of the known days */
-    double span, change;    /* days from the first to the last; change over them */
-    double lag1, se_change; /* the latter for the effective number of days */
-    double n_eff, sd;
+    double *residuals;        /* of the known days, about the line of least squares */
+    double span, change;      /* days from the first to the last; change over them */
+    double lag1, se_change;   /* of the noise, that makes days worth less than they are */
+    double n_eff, sd, middle; /* of the days */
 };
+
+static double straight(const struct work *w, size_t i, double day)
+{
+    double middle = (double)w->finding->a.n / 2;
+    return i == 0 ? 1 : (day - middle) / middle;
+}
 
 static void prepare(struct work *w)
 {
@@ -31,19 +37,19 @@ static void prepare(struct work *w)
     const struct known *d = &t->days;
     t->fit = stat_fit_line(d->day, d->value, d->n, 0.95);
     t->residuals = work_row(w, d->n);
-    double *with_gaps = work_row(w, all.n);
-    for (size_t i = 0; i < all.n; i++) with_gaps[i] = NAN;
     for (size_t i = 0; i < d->n; i++) {
         double line = t->fit.line.intercept + t->fit.line.slope * d->day[i];
         t->residuals[i] = d->value[i] - line;
-        with_gaps[(size_t)d->day[i]] = t->residuals[i];
     }
     t->span = d->n > 0 ? d->day[d->n - 1] - d->day[0] : 0;
-    t->change = t->fit.line.slope * t->span;
-    t->lag1 = days_lag1((struct days){with_gaps, all.n});
+    struct stat_ar1 noise = work_noise(w, t->days, 2, straight);
+    double scale = t->span / ((double)all.n / 2);
+    t->change = noise.coefficient[1] * scale;
+    t->se_change = sqrt(noise.covariance[1][1]) * scale;
+    t->lag1 = noise.lag1;
     t->n_eff = stat_effective_n((double)d->n, t->lag1);
-    t->sd = stat_sd(t->residuals, d->n);
-    t->se_change = t->fit.stderr_slope * t->span * sqrt((1 + t->lag1) / (1 - t->lag1));
+    t->middle = stat_mean(d->day, d->n);
+    t->sd = sqrt(noise.variance);
     work_estimate(w, t->change, 1.96 * t->se_change);
 }
 
@@ -82,14 +88,12 @@ static void effect(struct work *w, struct gate *g)
 static double drawn_slope(void *user, const size_t *places)
 {
     const struct trend *t = user;
-    double middle = stat_mean(t->days.day, t->days.n), xy = 0, xx = 0, mean = 0;
+    double middle = t->middle, xy = 0, xx = 0;
     for (size_t i = 0; i < t->days.n; i++) {
         double dx = t->days.day[i] - middle, e = t->residuals[places[i]];
         xy += dx * e;
         xx += dx * dx;
-        mean += e;
     }
-    (void)mean;
     return t->fit.line.slope + xy / xx;
 }
 

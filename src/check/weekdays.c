@@ -18,8 +18,19 @@ struct weekdays {
     size_t n;
     double *weekend, *weekday; /* all values */
     size_t n_weekend, n_weekday;
-    double mean, se, sd;
+    double mean; /* of the differences */
+    double lag1, contrast, se, sd;
 };
+
+static bool is_weekend(const struct work *w, size_t day)
+{
+    return (w->finding->weekend >> day % WEEK & 1) != 0;
+}
+
+static double weekend_of(const struct work *w, size_t i, double day)
+{
+    return i == 0 || is_weekend(w, (size_t)day) ? 1 : 0;
+}
 
 static void take_week(struct weekdays *v, const struct finding *f, size_t first)
 {
@@ -28,10 +39,10 @@ static void take_week(struct weekdays *v, const struct finding *f, size_t first)
     for (size_t i = 0; i < WEEK; i++) {
         double x = f->a.x[first + i];
         if (!isfinite(x)) continue;
-        bool is_weekend = (f->weekend >> i & 1) != 0;
-        sum[is_weekend] += x;
-        count[is_weekend]++;
-        if (is_weekend) v->weekend[v->n_weekend++] = x;
+        bool which = (f->weekend >> i & 1) != 0;
+        sum[which] += x;
+        count[which]++;
+        if (which) v->weekend[v->n_weekend++] = x;
         else v->weekday[v->n_weekday++] = x;
     }
     if (count[0] > 0 && count[1] > 0)
@@ -46,12 +57,13 @@ static void prepare(struct work *w)
                            .weekend = work_row(w, f->a.n),
                            .weekday = work_row(w, f->a.n)};
     for (size_t first = 0; first + WEEK <= f->a.n; first += WEEK) take_week(v, f, first);
-    struct stat_group g = stat_group_of(v->differences, v->n);
-    struct stat_test t = stat_one_sample(g, 0.95);
-    v->mean = g.mean;
-    v->se = sqrt(g.variance / g.n);
-    v->sd = stat_sd(v->weekday, v->n_weekday);
-    work_estimate(w, v->mean, t.interval.hi - t.estimate);
+    struct stat_ar1 noise = work_noise(w, work_known(w, f->a), 2, weekend_of);
+    v->mean = stat_mean(v->differences, v->n);
+    v->lag1 = noise.lag1;
+    v->contrast = noise.coefficient[1];
+    v->se = sqrt(noise.covariance[1][1]);
+    v->sd = sqrt(noise.variance);
+    work_estimate(w, v->contrast, 1.96 * v->se);
 }
 
 static void sample_size(struct work *w, struct gate *g)
@@ -71,9 +83,12 @@ static void effect(struct work *w, struct gate *g)
     const struct weekdays *v = w->kind;
     double needed = fmax(1.96 * v->se, worthwhile(w->finding->metric, v->sd));
     gate_number(g, "mean_weekly_difference", v->mean);
+    gate_number(g, "difference", v->contrast);
     gate_number(g, "se", v->se);
+    gate_number(g, "lag1", v->lag1);
     gate_number(g, "needed", needed);
-    gate_is(g, fabs(v->mean) > needed, "the difference is larger than noise and worth speaking of",
+    gate_is(g, fabs(v->contrast) > needed,
+            "the difference is larger than noise and worth speaking of",
             "the difference is within noise or too small to matter");
 }
 
@@ -130,7 +145,7 @@ static void discrimination(struct work *w, struct gate *g)
     const struct weekdays *v = w->kind;
     double *scratch = work_row(w, 4 * (v->n_weekend + v->n_weekday));
     double auc = stat_mann_whitney(v->weekend, v->n_weekend, v->weekday, v->n_weekday, scratch).auc;
-    if (v->mean < 0) auc = 1 - auc;
+    if (v->contrast < 0) auc = 1 - auc;
     gate_number(g, "auc", auc);
     gate_is(g, auc >= least_auc, "a weekend day can be told from a weekday",
             "a weekend day can hardly be told from a weekday");

@@ -21,10 +21,24 @@ struct windows {
     double lag1, difference, se, sd;
 };
 
-static double pooled_lag1(struct days a, struct days b, size_t na, size_t nb)
+/* The windows have means of their own and one noise; being far apart, they share nothing else. */
+enum { FAR_APART = 1 << 20 };
+
+static double window_of(const struct work *w, size_t i, double day)
 {
-    double ra = days_lag1(a), rb = days_lag1(b), n = (double)(na + nb);
-    return n > 0 ? (ra * (double)na + rb * (double)nb) / n : 0;
+    (void)w;
+    return (day < FAR_APART) == (i == 0) ? 1 : 0;
+}
+
+static struct stat_ar1 noise_of(struct work *w, struct known a, struct known b)
+{
+    size_t n = a.n + b.n;
+    struct known both = {work_row(w, n), work_row(w, n), n};
+    for (size_t i = 0; i < n; i++) {
+        both.day[i] = i < a.n ? a.day[i] : FAR_APART + b.day[i - a.n];
+        both.value[i] = i < a.n ? a.value[i] : b.value[i - a.n];
+    }
+    return work_noise(w, both, 2, window_of);
 }
 
 static struct stat_group effective(struct known k, double lag1)
@@ -39,12 +53,13 @@ static void prepare(struct work *w)
     struct windows *v = w->kind = work_room(w, 1, sizeof *v);
     const struct finding *f = w->finding;
     *v = (struct windows){.a = work_known(w, f->a), .b = work_known(w, f->b)};
-    v->lag1 = pooled_lag1(f->a, f->b, v->a.n, v->b.n);
+    struct stat_ar1 noise = noise_of(w, v->a, v->b);
+    v->lag1 = noise.lag1;
     v->ga = effective(v->a, v->lag1);
     v->gb = effective(v->b, v->lag1);
     v->difference = v->gb.mean - v->ga.mean;
-    v->se = sqrt(v->ga.variance / v->ga.n + v->gb.variance / v->gb.n);
-    v->sd = sqrt((v->ga.variance + v->gb.variance) / 2);
+    v->se = sqrt(variance_of_mean(v->a, &noise) + variance_of_mean(v->b, &noise));
+    v->sd = sqrt(noise.variance);
     struct stat_test t = stat_welch(v->gb, v->ga, 0.95);
     work_estimate(w, v->difference, t.interval.hi - t.estimate);
 }
