@@ -208,6 +208,7 @@ static const struct {
     {{"day", "steps", "active_calories"}, activity_row},
     {{"day", "contributors.body_temperature"}, readiness_row},
     {{"day", "contributors.resting_heart_rate"}, readiness_row},
+    {{"day", "contributors", "temperature_trend_deviation"}, readiness_row},
     {{"day", "contributors.deep_sleep"}, score_row},
     {{"day", "contributors.total_sleep"}, score_row},
     {{"day", "spo2_percentage"}, oxygen_row},

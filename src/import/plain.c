@@ -15,13 +15,14 @@
 
 #define DATE_NAMES                                                                                 \
     "date|datum|fecha|data|dato|calendar date|date time|datetime|timestamp|local date|day date|"   \
-    "recorded at|measured at|measurement date|start date|entry date"
+    "recorded at|measured at|measurement date|start date|entry date|time of measurement|"          \
+    "sleep score 7 days|sleep score 4 weeks|sleep score 1 year"
 
 static const struct table_column wide_columns[] = {
     {DATE_NAMES, FIELD_DATE, NULL, NULL},
     {"day|jour|tag|giorno|dia|día", FIELD_DATE, NULL, NULL},
     {"time|clock|uhrzeit|time of day|hora|heure", FIELD_CLOCK, NULL, NULL},
-    {"id|uuid|user|user id|userid|weekday|day of week|wochentag|timezone|time zone|row|index",
+    {"goal|id|uuid|user|user id|userid|weekday|day of week|wochentag|timezone|time zone|row|index",
      FIELD_UNUSED, NULL, NULL},
     /* As programs that copy a telephone's data into tables call them. */
     {"Heart Rate [Avg]|Heart Rate [Average]|Heart Rate Avg", FIELD_NONE, "heart_rate", NULL},
@@ -190,8 +191,8 @@ static enum weir_status long_row(struct table *t)
 
 static bool is_nameless(struct weir_slice label)
 {
-    static const char *const names[] = {"value", "values", "wert",  "amount",
-                                        "total", "valor",  "valeur"};
+    static const char *const names[] = {"value", "values", "wert",   "amount",
+                                        "total", "valor",  "valeur", "actual"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++)
         if (table_is_name(label, weir_slice_of(names[i]))) return true;
     return false;
@@ -208,12 +209,23 @@ static struct weir_slice stem(struct weir_slice file_name)
     return cell_trim(slice_of(file_name.ptr, n));
 }
 
+/* Whether another column says what it is: then one that does not is merely the person's own. */
+static bool has_named(const struct table *t)
+{
+    for (size_t i = 0; i < t->n_columns; i++) {
+        const struct table_bound *b = &t->columns[i];
+        if (b->metric || b->analyte || (b->is_own && !is_nameless(b->label))) return true;
+    }
+    return false;
+}
+
 static enum weir_status wide_begin(struct table *t)
 {
     for (size_t i = 0; i < t->n_columns; i++) {
         struct table_bound *b = &t->columns[i];
         if (!b->is_own || !is_nameless(b->label)) continue;
         const struct metric *m = metric_find(stem(t->context.file_name));
+        if (!m && has_named(t)) continue;
         if (!m)
             return table_fail(
                 t,

@@ -53,6 +53,14 @@ TEST(sleep_without_a_unit_is_in_hours_when_no_night_has_more_than_24)
           "day nap_minutes 2025-03-02 20 [plain]\n");
 }
 
+TEST(a_column_without_a_name_is_no_harm_beside_others)
+{
+    PLAIN("date,steps,total\n2025-03-01,5000,3\n", "day steps 2025-03-01 5000 [plain]\n"
+                                                   "own total 2025-03-01 3 [plain]\n");
+    RECORD_IS(&reader_plain, "Steps.csv", ",Actual,Goal\n6/13/2025,\"9,876\",8000\n",
+              "day steps 2025-06-13 9876 [plain]\n");
+}
+
 TEST(shares_that_never_exceed_one_become_percent)
 {
     PLAIN("date,sleep efficiency,spo2\n2025-03-01,0.5,98%\n2025-03-02,1,97%\n",
