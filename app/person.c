@@ -47,7 +47,7 @@ int person_run(const struct command *command, const struct person_options *o, pe
     char folder[DATA_FOLDER_BYTES];
     struct opening opening = {.options = o, .folder = folder, .use = use, .user = user};
     size_t len = strlen(o->user);
-    if (len == 0 || len > 63) return usage_error(command, "--user takes a name of up to 63 bytes");
+    if (len == 0 || len > 96) return usage_error(command, "--user takes a name of up to 96 bytes");
     if (!data_folder_find(o->data, folder)) return EXIT_USAGE;
     if (!data_folder_is_there(folder)) return EXIT_FAILED;
     return data_folder_run(folder, &(struct data_request){

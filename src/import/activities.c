@@ -113,4 +113,5 @@ const struct reader_kind reader_activities = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

@@ -325,4 +325,5 @@ const struct reader_kind reader_fitabase = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

@@ -196,4 +196,5 @@ const struct reader_kind reader_fitbit_csv = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

@@ -133,4 +133,5 @@ const struct reader_kind reader_garmin = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

@@ -85,4 +85,5 @@ const struct reader_kind reader_labs = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

@@ -101,4 +101,5 @@ const struct reader_kind reader_oura = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

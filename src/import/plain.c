@@ -282,4 +282,5 @@ const struct reader_kind reader_plain = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

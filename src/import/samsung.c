@@ -333,4 +333,5 @@ const struct reader_kind reader_samsung = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

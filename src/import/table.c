@@ -200,6 +200,11 @@ const char *table_error(const struct reader *r)
     return r->table.error;
 }
 
+uint64_t table_line(const struct reader *r)
+{
+    return r->table.row.line;
+}
+
 /* ---- recognising ---- */
 
 enum { DOUBTFUL = 10 }; /* sure enough to say what is wrong with it */

@@ -161,6 +161,7 @@ WEIR_MUST_CHECK enum weir_status table_end(struct reader *r);
 void table_close(struct reader *r);
 uint64_t table_records(const struct reader *r);
 const char *table_error(const struct reader *r);
+uint64_t table_line(const struct reader *r);
 
 /* ---- for row(): cells by meaning; each refuses what is wrong and then says "nothing" ---- */
 

@@ -247,13 +247,21 @@ static bool take_field(struct table *t, const struct table_column *c, size_t i)
     return true;
 }
 
+static size_t utf8_cut(struct weir_slice label)
+{
+    size_t n = LABEL_BYTES;
+    while (n > 0 && ((unsigned char)label.ptr[n] & 0xC0) == 0x80) n--;
+    return n;
+}
+
 static enum weir_status bind_column(struct table *t, const struct table_format *f, size_t i,
                                     struct weir_slice text)
 {
     struct weir_slice unit;
     struct table_bound *b = &t->columns[i];
     struct weir_slice label = cell_trim(text);
-    if (label.len > LABEL_BYTES) label.len = 0;
+    /* What is cut off makes it no name of a metric, which is then refused with its line. */
+    if (label.len > LABEL_BYTES) label.len = utf8_cut(label);
     const char *kept = keep_text(t, label);
     if (!kept) return t->names.status;
     b->label = slice_of(kept, label.len);

@@ -233,4 +233,5 @@ const struct reader_kind reader_whoop = {
     .close = table_close,
     .records = table_records,
     .error = table_error,
+    .line = table_line,
 };

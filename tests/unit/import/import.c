@@ -146,6 +146,20 @@ TEST(what_the_store_refuses_has_its_line_too)
     store_close(store);
 }
 
+/* A header of 300 bytes is no name of a metric, and not passed over in silence either. */
+TEST(a_column_of_too_long_a_name_is_refused_with_the_line)
+{
+    struct store *store = open_store();
+    char table[400];
+    int n = snprintf(table, sizeof table, "date,%0300d,steps\n2025-03-01,5,6\n", 0);
+    T_OK(n > 0 && (size_t)n < sizeof table);
+    T_EQ(import(store, write_text("table.csv", table), NULL), WEIR_OK);
+    T_EQ(summary.n_new, 1);
+    T_EQ(summary.n_refused, 1);
+    T_EQ(summary.refusals[0].line, 2);
+    store_close(store);
+}
+
 TEST(the_same_file_twice_changes_nothing)
 {
     struct store *store = open_store();
