@@ -115,6 +115,7 @@ struct frame {
     enum plan_stat stats[MAX_STATS];
     size_t n_stats;
     bool sum_is_name; /* "total steps" is a name of the metric, too */
+    bool has_both;    /* "highest and lowest" */
     bool has_most, most_is_weak, has_weak_mean, has_per_day;
     enum super_kind most;
     size_t most_at;
@@ -145,6 +146,7 @@ struct frame {
     size_t minus_at;
     uint32_t weekdays, weekdays_b; /* "on Mondays" in the question itself */
     uint32_t rank;                 /* "my 5 best"; 0: none */
+    uint32_t nth;                  /* "second highest"; 0: none */
     uint32_t newest;               /* "my last 3 runs" */
     uint32_t rolling_days;
     bool implies_previous; /* "compared with before" */

@@ -505,21 +505,30 @@ static bool is_field_fit(struct builder *b)
     return false;
 }
 
+/* A ranking, or a place in one, that the plan does not have. */
+static bool is_rank_ignored(const struct frame *f, const struct plan *plan)
+{
+    return (f->rank > 0 && plan->limit == 0) || (f->nth > 1 && plan->rank == 0);
+}
+
+static bool gives_number(const struct plan *plan)
+{
+    return plan->op == PLAN_COMPARE || plan->op == PLAN_TREND || plan->op == PLAN_CORRELATE ||
+           plan->op == PLAN_CHANGE || plan->op == PLAN_COUNT;
+}
+
 /* What was said and would be ignored, in a sentence; NULL when nothing is. */
 static const char *what_is_ignored(const struct builder *b)
 {
     const struct frame *f = &b->p->f;
     const struct plan *plan = b->plan;
-    bool gives_number = plan->op == PLAN_COMPARE || plan->op == PLAN_TREND ||
-                        plan->op == PLAN_CORRELATE || plan->op == PLAN_CHANGE ||
-                        plan->op == PLAN_COUNT;
-    if (gives_number && (f->asks_when || f->asks_which))
+    bool is_date = f->asks_when || f->asks_which;
+    if (is_date && gives_number(plan))
         return "A date is asked for, and a number would be the answer.";
     if (f->has_group && plan->op != PLAN_GROUP) return "Grouping does not fit into this question.";
-    if (f->rank > 0 && plan->limit == 0) return "A ranking does not fit into this question.";
-    if (f->newest > 0 && plan->newest == 0 && plan->op != PLAN_FIND)
-        return "The number of sessions does not fit into this question.";
-    return NULL;
+    if (is_rank_ignored(f, plan)) return "A ranking does not fit into this question.";
+    bool is_newest = f->newest > 0 && plan->newest == 0 && plan->op != PLAN_FIND;
+    return is_newest ? "The number of sessions does not fit into this question." : NULL;
 }
 
 /* "the highest steps per week": what is per week is a rate or a trend, or is not understood. */

@@ -298,15 +298,30 @@ static bool second_group(struct builder *b, size_t n, size_t second)
     return true;
 }
 
+/* "subtract A from B" is B less A. */
+static bool says_from(const struct parse *p)
+{
+    const struct frame *f = &p->f;
+    if (!f->has_minus || !text_in(p, f->minus_at, "subtract|subtracting|take away")) return false;
+    for (size_t i = f->minus_at + 1; i < p->t->n; i++)
+        if (text_in(p, i, "from|from my|from that")) return true;
+    return false;
+}
+
+static void swap_groups(struct plan *plan)
+{
+    struct plan_where w = plan->where;
+    plan->where = plan->where_b;
+    plan->where_b = w;
+}
+
 /* "days I don't run compared with days I run": with less without, unless the words say so. */
 static void put_with_first(const struct frame *f, struct plan *plan)
 {
     bool is_plain = plan->where.n == 1 && plan->where_b.n == 1 && !f->has_minus && !f->has_than;
     if (!is_plain || !plan->where.conditions[0].is_not || plan->where_b.conditions[0].is_not)
         return;
-    struct plan_where w = plan->where;
-    plan->where = plan->where_b;
-    plan->where_b = w;
+    swap_groups(plan);
 }
 
 static bool two_groups(struct builder *b)
@@ -325,6 +340,7 @@ static bool two_groups(struct builder *b)
     if (n == 2) inherit_metric(b, first, second);
     if (!scope_where(b, first, &plan->where) || !second_group(b, n, second)) return false;
     put_with_first(f, plan);
+    if (says_from(b->p)) swap_groups(plan);
     uint32_t set = said_weekdays(f);
     return add_weekdays(b, set, &plan->where) && add_weekdays(b, set, &plan->where_b);
 }

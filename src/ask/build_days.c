@@ -211,7 +211,8 @@ bool build_find(struct builder *b)
 
 static bool wants_day(const struct frame *f)
 {
-    return f->asks_which || f->asks_when;
+    /* "my biggest step day, in steps" asks for the value. */
+    return (f->asks_which || f->asks_when) && !f->unit_is_said;
 }
 
 bool applies_extreme(const struct builder *b)
@@ -259,12 +260,26 @@ static bool asks_day_change(const struct builder *b)
 static bool check_extreme(struct builder *b)
 {
     struct frame *f = &b->p->f;
-    bool is_advice =
-        (f->most == MOST_BEST || f->most == MOST_WORST) && (f->asks_many || f->asks_much);
+    bool is_best = f->most == MOST_BEST || f->most == MOST_WORST;
+    bool is_advice = is_best && (f->asks_many || f->asks_much) && !has_symbol(b->p, S_SELF);
     if (is_advice) ask_refuse(b->p, "How much would be best is a question for advice.");
+    if (f->has_both) ask_refuse(b->p, "The highest and the lowest are asked for at once.");
     if (asks_day_change(b))
         ask_refuse(b->p, "Changes from one day to the next cannot be asked for.");
     return !b->p->is_failed;
+}
+
+/* "the difference between my highest and lowest" */
+static bool asks_range(const struct frame *f)
+{
+    return f->has_both && (f->is_difference || f->has_minus);
+}
+
+static bool build_range(struct builder *b)
+{
+    b->plan->op = PLAN_AGGREGATE;
+    b->plan->stat = STAT_RANGE;
+    return set_common(b);
 }
 
 bool build_extreme(struct builder *b)
@@ -272,6 +287,7 @@ bool build_extreme(struct builder *b)
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     enum plan_pick pick;
+    if (asks_range(f)) return build_range(b);
     if (!check_extreme(b) || !set_metric(b) || !most_pick(b, plan->metric, &pick)) return false;
     if (!one_window(b) || !all_where(b) || !set_unit(b, plan->metric->unit)) return false;
     if (asks_habit(f)) {
@@ -281,12 +297,13 @@ bool build_extreme(struct builder *b)
         ask_note(b->p, "read as the day of the week");
         return true;
     }
-    bool is_row = wants_day(f) || f->rank > 0 || f->most >= MOST_BEST;
+    bool is_row = wants_day(f) || f->rank > 0 || f->nth > 0 || f->most >= MOST_BEST;
     if (!is_row) return extreme_stat(b, pick);
     plan->op = PLAN_EXTREME;
     plan->pick = pick;
     plan->wants_date = wants_day(f) && f->rank == 0;
     plan->limit = f->rank;
+    plan->rank = f->nth;
     return true;
 }
 
@@ -509,7 +526,7 @@ static bool is_comparing(const struct frame *f)
 }
 
 /* "what is REM sleep", "how is stress measured": nobody's in particular. */
-static bool asks_definition(const struct builder *b)
+bool asks_definition(const struct builder *b)
 {
     const struct parse *p = b->p;
     bool is_asking = has_symbol(p, S_WHAT) || text_in(p, 0, "how|how is|how does|how do");

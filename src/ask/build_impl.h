@@ -36,6 +36,9 @@ bool most_pick(struct builder *b, const struct metric *m, enum plan_pick *pick);
 bool field_of_unit(const char *unit, enum plan_field *field);
 const char *field_unit(enum plan_field field);
 
+/* "what is REM sleep": nobody's in particular. */
+bool asks_definition(const struct builder *b);
+
 /* Whether a kind of question is meant, and its plan; false when it was refused. */
 bool applies_correlate(const struct builder *b);
 bool build_correlate(struct builder *b);

@@ -122,6 +122,7 @@ static bool build_session_count(struct builder *b)
     struct frame *f = &b->p->f;
     b->plan->op = PLAN_COUNT;
     b->plan->field = FIELD_SESSIONS;
+    if (f->counted == COUNT_DAYS) b->plan->by_day = true; /* "how many days did I run" */
     if (f->has_per) b->plan->per = f->per;
     if (wants_mean(f) && !f->has_per && !f->has_per_day && f->n_stats > 0) {
         ask_refuse(b->p, "An average number of sessions needs a span, such as \"per week\".");
@@ -134,30 +135,34 @@ static bool build_session_count(struct builder *b)
     return true;
 }
 
+/* Why the sessions cannot be ranked, in a sentence; NULL when they can. */
+static const char *why_no_extreme(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    if (b->plan->field == FIELD_SESSIONS)
+        return "By what are the sessions to be compared: duration, distance, calories?";
+    if (f->most == MOST_BEST || f->most == MOST_WORST)
+        return "What makes a session the best one: duration, distance, calories?";
+    if (f->has_both) return "The highest and the lowest are asked for at once.";
+    bool is_other = f->n_stats > 1 || (f->n_stats == 1 && f->stats[0] == STAT_MEDIAN);
+    return is_other ? "More than one statistic is asked for at once." : NULL;
+}
+
 static bool build_session_extreme(struct builder *b, bool wants_day)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     enum plan_pick pick;
-    if (plan->field == FIELD_SESSIONS) {
-        ask_refuse(b->p, "By what are the sessions to be compared: duration, distance, calories?");
-        return false;
-    }
-    if (f->most == MOST_BEST || f->most == MOST_WORST) {
-        ask_refuse(b->p, "What makes a session the best one: duration, distance, calories?");
-        return false;
-    }
-    if (!most_pick(b, NULL, &pick) || !set_unit(b, field_unit(plan->field))) return false;
-    if (wants_day || f->rank > 0) {
+    const char *why = why_no_extreme(b);
+    if (why) ask_refuse(b->p, "%s", why);
+    if (why || !most_pick(b, NULL, &pick) || !set_unit(b, field_unit(plan->field))) return false;
+    if (wants_day || f->rank > 0 || f->nth > 0) {
         plan->op = PLAN_EXTREME;
+        plan->rank = f->nth;
         plan->pick = pick;
         plan->wants_date = wants_day && f->rank == 0;
         plan->limit = f->rank;
         return true;
-    }
-    if (f->n_stats > 1 || (f->n_stats == 1 && f->stats[0] == STAT_MEDIAN)) {
-        ask_refuse(b->p, "More than one statistic is asked for at once.");
-        return false;
     }
     plan->op = PLAN_AGGREGATE;
     plan->stat = pick == PICK_MAX ? STAT_MAX : STAT_MIN;
@@ -265,9 +270,11 @@ static bool build_lab_extreme(struct builder *b)
                    "or the lowest.");
         return false;
     }
-    if (!most_pick(b, NULL, &pick)) return false;
+    if (f->has_both) ask_refuse(b->p, "The highest and the lowest are asked for at once.");
+    if (b->p->is_failed || !most_pick(b, NULL, &pick)) return false;
     bool is_date = f->asks_when || f->asks_which;
-    plan->op = is_date || f->rank > 0 ? PLAN_EXTREME : PLAN_AGGREGATE;
+    plan->op = is_date || f->rank > 0 || f->nth > 0 ? PLAN_EXTREME : PLAN_AGGREGATE;
+    plan->rank = f->nth;
     plan->stat = pick == PICK_MAX ? STAT_MAX : STAT_MIN;
     if (plan->op == PLAN_EXTREME) {
         plan->stat = STAT_MEAN;
@@ -315,6 +322,10 @@ static bool build_lab_value(struct builder *b)
     struct frame *f = &b->p->f;
     bool is_said = f->n_stats > 0 || f->has_latest || f->has_first || f->has_current;
     b->plan->op = PLAN_AGGREGATE;
+    if (!is_said && f->n_windows == 0 && asks_definition(b)) {
+        ask_refuse(b->p, "What a word means is not in the data.");
+        return false;
+    }
     if (!is_said) ask_note(b->p, "read as the latest result");
     return one_stat(b, f->has_first && !f->has_latest ? STAT_FIRST : STAT_LAST, &b->plan->stat);
 }

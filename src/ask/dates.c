@@ -183,6 +183,7 @@ static bool dayname_at(struct parse *p, size_t i, struct span *out, size_t *end)
     if (is_last || text_in(p, at, "this|this past")) at++;
     const struct sense *s = sense_at(p, at, S_DAYNAME);
     if (!s || s->arg >= DAYNAME_PLURAL) return false;
+    if (i > 0 && (is_at(p, i - 1, S_A) || text_in(p, i - 1, "each|every|any"))) return false;
     int32_t back = ((int32_t)day_weekday(p->data->today) - s->arg + WEEK_DAYS) % WEEK_DAYS;
     if (is_last && back == 0) back = WEEK_DAYS;
     *out = (struct span){p->data->today - back, p->data->today - back};
@@ -404,18 +405,23 @@ static bool known_day_at(struct parse *p, size_t i, struct span *out, size_t *en
     if (is_at(p, i, S_NEW_YEAR)) day = day_month_first(year_of(day), 1);
     else if (is_at(p, i, S_YESTERDAY)) day = day - 1;
     else if (!is_at(p, i, S_TODAY) && !text_is(p, i, "now")) return false;
+    /* "the last night I slept …" is the newest one of a kind. */
+    if (text_is(p, i, "last night") && i > 0 && text_is(p, i - 1, "the")) return false;
     *out = (struct span){day, day};
     *end = i + 1;
     return true;
 }
 
-/* "11/2024" */
+/* "11/2024", "2024-11" */
 static bool numeric_month_at(struct parse *p, size_t i, struct span *out, size_t *end)
 {
     uint32_t month;
     int year;
-    if (!dates_number(p, i, 1, FEW_MONTHS, &month) || !mark_in(p, i + 1, "/")) return false;
-    if (!dates_year(p, i + 2, &year)) return false;
+    bool is_iso = dates_year(p, i, &year) && mark_in(p, i + 1, "-") && i + 2 < p->t->n &&
+                  p->t->list[i + 2].text.len == 2;
+    if (!mark_in(p, i + 1, "/-") || !dates_number(p, is_iso ? i + 2 : i, 1, FEW_MONTHS, &month))
+        return false;
+    if (!is_iso && (!mark_in(p, i + 1, "/") || !dates_year(p, i + 2, &year))) return false;
     *out = (struct span){day_month_first(year, (int)month), day_month_last(year, (int)month)};
     *end = i + 3;
     return true;
@@ -435,10 +441,9 @@ static bool point_at(struct parse *p, size_t i, struct span *out, size_t *end)
 {
     typedef bool (*point_fn)(struct parse * p, size_t i, struct span * out, size_t * end);
     static const point_fn points[] = {
-        iso_at,      edge_at,           known_day_at,     first_of_at,
-        dates_civil, running_period_at, named_period_at,  part_at,
-        month_at,    quarter_at,        dayname_at,       ago_at,
-        this_at,     bare_year_at,      numeric_month_at,
+        iso_at,      edge_at,           known_day_at,    first_of_at, numeric_month_at,
+        dates_civil, running_period_at, named_period_at, part_at,     month_at,
+        quarter_at,  dayname_at,        ago_at,          this_at,     bare_year_at,
     };
     size_t at = i;
     while (text_in(p, at, "the|on|in|of|my")) at++;

@@ -104,6 +104,10 @@ void add_stat(struct parse *p, enum plan_stat stat)
 
 void set_most(struct parse *p, size_t i, enum super_kind kind)
 {
+    bool is_min = kind == MOST_MIN || kind == MOST_SHORTEST, was_min = p->f.most == MOST_MIN;
+    bool was_max = p->f.most == MOST_MAX;
+    if (p->f.has_most && ((is_min && was_max) || (kind == MOST_MAX && was_min)))
+        p->f.has_both = true;
     p->f.has_most = true;
     p->f.most = kind;
     p->f.most_at = i;
@@ -119,6 +123,7 @@ void set_group(struct parse *p, enum plan_group group)
 
 static const production_fn productions[] = {
     take_tomorrow,
+    take_rather,
     take_refusal,
     take_on_off,
     take_activity_days,

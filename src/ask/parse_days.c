@@ -157,19 +157,27 @@ size_t take_days_when(struct parse *p, size_t i)
         return open_shifted_scope(p, i, end + 1, -1);
     bool is_led = i == 0 || IS_ANY(p, i - 1, S_ON, S_THE, S_IN, S_COMPARE, S_THAN, S_AND, S_WITH,
                                    S_FILLER, S_MARK, S_BETWEEN);
-    return is_led && IS_ANY(p, end, S_SELF, S_CMP) ? open_taken(p, i, end) : 0;
+    bool is_clause =
+        is_at(p, end, S_SELF) || (is_at(p, end, S_CMP) && text_in(p, i, "days|nights"));
+    return is_led && is_clause ? open_taken(p, i, end) : 0;
 }
 
-/* "when I run", "whenever my sleep is under 7 hours"; at the beginning only before "I" and "my". */
+/* "when did I …" asks; "when I run", "when a day has a run" and any later clause is a condition. */
+static bool is_question_when(const struct parse *p, size_t i)
+{
+    bool is_first = true;
+    for (size_t k = 0; k < i; k++) is_first = is_first && is_at(p, k, S_FILLER);
+    if (!is_at(p, i, S_WHEN) || is_at(p, i + 1, S_SELF)) return false;
+    if (IS_ANY(p, i + 1, S_A, S_THE) && is_day_like(p, i + 2)) return false;
+    bool is_clause = IS_ANY(p, i + 1, S_SELF, S_THE, S_METRIC, S_ACTIVITY, S_WORKOUT, S_CMP);
+    return is_first || !is_clause;
+}
+
+/* "when I run", "whenever my sleep is under 7 hours". */
 size_t take_when(struct parse *p, size_t i)
 {
     if (!is_at(p, i, S_IF) || text_in(p, i, "that|where") || is_at(p, i, S_HOW_OFTEN)) return 0;
-    bool is_first = true;
-    for (size_t k = 0; k < i; k++) is_first = is_first && is_at(p, k, S_FILLER);
-    bool is_clause = IS_ANY(p, i + 1, S_SELF, S_THE, S_METRIC, S_ACTIVITY, S_WORKOUT, S_CMP) ||
-                     text_is(p, i + 1, "my");
-    bool is_question = is_at(p, i, S_WHEN) && (is_first || !is_clause);
-    if (is_question && !is_at(p, i + 1, S_SELF)) return 0;
+    if (is_question_when(p, i)) return 0;
     bool is_of_count = p->f.counted == COUNT_DAYS && p->f.ask == S_HOW_MANY;
     if (is_of_count && i > 0 && is_day_like(p, i - 1)) return took(p, i, i + 1);
     return open_taken(p, i, i + 1);
@@ -178,6 +186,11 @@ size_t take_when(struct parse *p, size_t i)
 /* "after a run": the day after. */
 size_t take_after_activity(struct parse *p, size_t i)
 {
+    /* "after nights of less than 7 hours": a night belongs to the day after it. */
+    size_t night = skip_small(p, i + 1);
+    bool is_night = text_in(p, night, "night|nights") &&
+                    (is_at(p, night + 1, S_OF) || opener_at(p, night + 1) > 0);
+    if (text_is(p, i, "after") && is_night) return open_taken(p, i, night + 2);
     bool is_after = text_in(p, i, "after|following");
     if ((!is_after && !text_is(p, i, "before")) || !begins_condition(p, i + 1)) return 0;
     const char *word = is_after ? "after" : "before";
@@ -203,7 +216,8 @@ static size_t take_not_that(struct parse *p, size_t i)
 {
     size_t stat = skip_small(p, i + 1);
     bool is_stat = is_at(p, stat, S_STAT) && !is_at(p, stat, S_UNIT);
-    if (is_stat && p->f.n_stats > 0) return took(p, i, stat + 1);
+    bool has_other = p->f.n_stats > 0 || is_at(p, stat + 1, S_STAT) || is_at(p, stat + 2, S_STAT);
+    if (is_stat && has_other) return took(p, i, stat + 1);
     bool is_unit = is_at(p, i + 1, S_UNIT) && !is_at(p, i + 1, S_METRIC);
     return is_unit && p->f.unit ? took(p, i, i + 2) : 0;
 }

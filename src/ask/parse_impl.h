@@ -37,6 +37,7 @@ size_t take_weekend(struct parse *p, size_t i);
 size_t take_dayname(struct parse *p, size_t i);
 
 /* parse_words.c */
+size_t take_rather(struct parse *p, size_t i);
 size_t take_refusal(struct parse *p, size_t i);
 size_t take_quantity(struct parse *p, size_t i);
 size_t take_rank(struct parse *p, size_t i);

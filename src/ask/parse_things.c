@@ -78,9 +78,8 @@ static void read_name(struct parse *p, size_t i)
     if (!f->unit && (begins_with(t, "hour") || contains(t, " hour"))) f->unit = "h";
     if (most && !f->has_most) set_most(p, i, (enum super_kind)most->arg);
     if (begins_with(t, "lowest ") && !f->has_most) set_most(p, i, MOST_MIN);
-    bool is_quality =
-        text_in(p, i, "stressful|active|stressed") && i > 0 && is_at(p, i - 1, S_MOST);
-    if (is_quality && text_is(p, i + 1, "day") && !p->t->list[i + 1].is_owner) f->asks_which = true;
+    bool is_led = i > 0 && is_at(p, i - 1, S_MOST) && !f->asks_many;
+    if (is_led && text_is(p, i + 1, "day") && !p->t->list[i + 1].is_owner) f->asks_which = true;
 }
 
 /* Of those who have no such series, the distance of the sessions is meant. */

@@ -123,6 +123,9 @@ static size_t rolling_stat(struct parse *p, size_t i, bool is_said)
     size_t end = mark_is(p, i, '-') ? i + 1 : i;
     bool is_rolling = is_at(p, end, S_ROLLING);
     if (is_rolling) end++;
+    /* "7-day step average": the thing may stand between, and is read next. */
+    const struct sense *far = is_at(p, end, S_METRIC) ? sense_at(p, end + 1, S_STAT) : NULL;
+    if (far && far->arg == STAT_MEAN) return end;
     const struct sense *stat = sense_at(p, end, S_STAT);
     bool is_mean = stat && stat->arg == STAT_MEAN;
     if (!is_rolling && !is_said && !is_mean) return 0;
@@ -133,12 +136,14 @@ static size_t rolling_stat(struct parse *p, size_t i, bool is_said)
 /* "7-day average", "rolling 7-day mean", "7 day moving average". */
 size_t take_rolling(struct parse *p, size_t i)
 {
-    bool is_said = is_at(p, i, S_ROLLING);
+    bool is_running =
+        text_is(p, i, "running") && is_at(p, i + 1, S_NUMBER); /* "running 7-day average" */
+    bool is_said = is_at(p, i, S_ROLLING) || is_running;
     size_t at = is_said ? i + 1 : i;
     size_t unit = mark_is(p, at + 1, '-') ? at + 2 : at + 1;
     const struct sense *period = sense_at(p, unit, S_PERIOD);
     bool has_length = is_at(p, at, S_NUMBER) && !p->t->list[at].is_ordinal && period;
-    if (!has_length) return is_said ? take_rolling_word(p, i) : 0;
+    if (!has_length) return is_said && !is_running ? take_rolling_word(p, i) : 0;
     double days = p->t->list[at].number * days_in(period->arg);
     if (days < 1 || days > MAX_ROLLING) return 0;
     size_t end = rolling_stat(p, unit + 1, is_said);
@@ -249,7 +254,9 @@ static size_t later_at(struct parse *p, size_t i, size_t at, int n)
     if (later && !is_date && !text_in(p, at + 1, "on|prior|out"))
         return set_lag(p, i, at + 2, n * later->arg);
     if (mark_is(p, at + 1, '-')) at++;
-    return is_at(p, at + 1, S_LAG_WORD) ? set_lag(p, i, at + 2, n) : 0;
+    if (!is_at(p, at + 1, S_LAG_WORD)) return 0;
+    p->f.lag_is_general = true;
+    return set_lag(p, i, at + 2, n);
 }
 
 /* "two days later", "one day earlier", "a day after", "a one-day lag". */
@@ -326,7 +333,8 @@ size_t take_per(struct parse *p, size_t i)
 {
     enum plan_per per;
     enum plan_group group;
-    if (!IS_ANY(p, i, S_PER, S_EACH)) return 0;
+    bool is_slash = mark_is(p, i, '/') && is_at(p, i + 1, S_PERIOD); /* "units/week" */
+    if (!IS_ANY(p, i, S_PER, S_EACH) && !is_slash) return 0;
     bool is_each = is_at(p, i, S_EACH);
     size_t at = text_in(p, i + 1, "calendar|the") || mark_is(p, i + 1, '-') ? i + 2 : i + 1;
     bool is_grouping = is_each && !text_in(p, i, "per|each|every");

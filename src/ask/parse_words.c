@@ -6,6 +6,14 @@ enum { MAX_RANK = 100 };
 
 /* ---- what is refused ---- */
 
+/* "the median rather than the mean", "instead of Pearson": what is not wanted is left out. */
+size_t take_rather(struct parse *p, size_t i)
+{
+    if (!text_in(p, i, "rather than|instead of|as opposed to|and not")) return 0;
+    size_t at = skip_small(p, i + 1);
+    return IS_ANY(p, at, S_STAT, S_METHOD) ? took(p, i, at + 1) : 0;
+}
+
 size_t take_refusal(struct parse *p, size_t i)
 {
     static const char *const why[] = {
@@ -64,7 +72,8 @@ static const struct sense *rank_after(const struct parse *p, size_t i, size_t *e
     if (is_at(p, i + 1, S_UNIT)) return NULL; /* "25 min" */
     if (most) return most;
     size_t far = skip_small(p, i + 3);
-    if (!is_day_like(p, i + 1) || !IS_ANY(p, i + 2, S_WITH, S_IF)) return NULL;
+    bool is_open = IS_ANY(p, i + 2, S_WITH, S_IF) || text_in(p, i + 2, "had|have|saw");
+    if (!is_day_like(p, i + 1) || !is_open) return NULL;
     *end = far + 1;
     return sense_at(p, far, S_MOST);
 }
@@ -81,10 +90,22 @@ static const struct sense *rank_before(const struct parse *p, size_t i, size_t *
     return is_at(p, i, S_RANK) && !has_noun ? NULL : most;
 }
 
+/* "second highest", "3rd longest". */
+static size_t take_nth(struct parse *p, size_t i)
+{
+    const struct sense *most = sense_at(p, i + 1, S_MOST);
+    double n = p->t->list[i].number;
+    if (!most || n < 1 || n > MAX_RANK || n != (double)(uint32_t)n) return 0;
+    p->f.nth = (uint32_t)n;
+    set_most(p, i, (enum super_kind)most->arg);
+    return took(p, i, i + 2);
+}
+
 /* "top 5", "5 best", "best five", "three lowest". */
 size_t take_rank(struct parse *p, size_t i)
 {
     size_t end;
+    if (is_at(p, i, S_NUMBER) && p->t->list[i].is_ordinal) return take_nth(p, i);
     bool is_number = is_at(p, i, S_NUMBER) && !p->t->list[i].is_ordinal;
     const struct sense *most = is_number ? rank_after(p, i, &end) : rank_before(p, i, &end);
     if (!most) return 0;
@@ -97,6 +118,12 @@ size_t take_rank(struct parse *p, size_t i)
 
 size_t take_quantile(struct parse *p, size_t i)
 {
+    const struct sense *named = sense_at(p, i, S_QUANTILE);
+    if (named && named->arg > 0) {
+        p->f.has_quantile = true;
+        p->f.quantile = named->arg / 100.0;
+        return took(p, i, i + 1);
+    }
     if (!is_at(p, i, S_NUMBER) || !is_at(p, i + 1, S_QUANTILE)) return 0;
     double q = p->t->list[i].number;
     if (q < 0 || q > 100) return 0;
@@ -158,7 +185,9 @@ static size_t take_counted(struct parse *p, size_t i)
 static bool asks_value(const struct parse *p, size_t i)
 {
     if (text_is(p, i, "which") && i > 0 && text_in(p, i - 1, "for|on|in|at|during|of")) return true;
-    return text_is(p, i, "which") && IS_ANY(p, i + 1, S_IS, S_THE) && !text_in(p, i + 1, "had|has");
+    if (!text_is(p, i, "which")) return false;
+    if (IS_ANY(p, i + 1, S_STAT, S_CORRELATE, S_METHOD, S_METRIC)) return true;
+    return IS_ANY(p, i + 1, S_IS, S_THE) && !text_in(p, i + 1, "had|has");
 }
 
 size_t take_ask(struct parse *p, size_t i)
@@ -203,6 +232,10 @@ size_t take_stat(struct parse *p, size_t i)
     const struct sense *s = sense_at(p, i, S_STAT);
     const struct sense *most = sense_at(p, i, S_MOST);
     bool is_limit = s && (s->arg == STAT_MAX || s->arg == STAT_MIN);
+    /* "did I record" is a verb, "my step record" is none. */
+    bool is_verb =
+        text_is(p, i, "record") && i > 0 && !is_at(p, i - 1, S_METRIC) && !text_is(p, i - 1, "my");
+    if (is_verb) return 0;
     if (most && (!s || is_limit)) note_most(p, i, (enum super_kind)most->arg);
     else if (s) add_stat(p, (enum plan_stat)s->arg);
     else if (is_at(p, i, S_WEAK_MEAN)) f->has_weak_mean = true;
@@ -312,6 +345,7 @@ size_t take_small_flags(struct parse *p, size_t i)
     }
     if (is_at(p, i, S_FIRST)) return flag(p, i, &f->has_first);
     if (text_is(p, i, "this")) return took(p, i, i + 1);
+    if (text_is(p, i, "last night")) return flag(p, i, &f->has_latest);
     if (IS_ANY(p, i, S_CURRENT, S_THIS)) return flag(p, i, &f->has_current);
     if (is_at(p, i, S_LIST) && !is_at(p, i, S_FILLER)) return flag(p, i, &f->is_list);
     size_t end = take_times(p, i);
@@ -377,7 +411,8 @@ static bool is_either(const struct parse *p, size_t i)
 size_t take_filler(struct parse *p, size_t i)
 {
     if (text_is(p, i, "at most") && p->f.is_streak) return took(p, i, i + 1);
-    if (is_either(p, i) || is_at(p, i, S_GOAL)) return took(p, i, i + 1);
+    bool is_by_method = is_at(p, i, S_CMP) && is_at(p, i + 1, S_METHOD); /* "under Theil-Sen" */
+    if (is_either(p, i) || is_at(p, i, S_GOAL) || is_by_method) return took(p, i, i + 1);
     /* "not" and its kin turn a sentence round: nobody may skip them. */
     if (IS_ANY(p, i, S_NOT, S_WITHOUT)) return 0;
     if (is_at(p, i, S_BETWEEN) && is_at(p, i + 1, S_AND)) return 0;

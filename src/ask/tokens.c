@@ -202,7 +202,8 @@ static bool join(const struct words *w, size_t i, size_t n, char out[PHRASE_BYTE
         bool is_sign = word->kind == WORD_MARK;
         if (is_sign && n > 1) {
             /* "7-day", "mg/dl": what joins words is no word. */
-            bool joins = weir_slice_is(word->text, "-") || weir_slice_is(word->text, "/");
+            bool joins = weir_slice_is(word->text, "-") || weir_slice_is(word->text, "/") ||
+                         weir_slice_is(word->text, "+");
             if (joins && k > 0 && k + 1 < n) continue;
             if (!weir_slice_is(word->text, "%")) return false;
         }

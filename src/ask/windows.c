@@ -203,7 +203,10 @@ static bool day_window_at(struct parse *p, size_t i, struct window *out, size_t 
         *end = i + 1;
         return true;
     }
-    if (is_at(p, i, S_TODAY)) {
+    /* "the last night I slept …" is the newest one of a kind. */
+    bool is_newest =
+        text_is(p, i, "last night") && i > 0 && text_in(p, i - 1, "the|was the|is the");
+    if (is_at(p, i, S_TODAY) && !is_newest) {
         out->days = window_last(1, 0);
         *end = i + 1;
         return true;
@@ -382,7 +385,7 @@ static bool range_at(struct parse *p, size_t i, struct window *out, size_t *end)
 {
     struct window a, b;
     size_t mid;
-    bool is_between = is_at(p, i, S_BETWEEN);
+    bool is_between = is_at(p, i, S_BETWEEN) || text_is(p, i, "within");
     bool is_from = IS_ANY(p, i, S_FROM, S_SINCE);
     size_t at = dates_skip_article(p, is_between || is_from ? i + 1 : i);
     if (whole_at(p, at, out, end) || days_of_month_at(p, at, out, end)) return true;

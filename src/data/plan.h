@@ -142,6 +142,7 @@ struct plan {
     double quantile; /* 0..1 */
     struct plan_having having;
     bool as_share;             /* COUNT: percent of the days that have a value */
+    bool by_day;               /* COUNT of workouts: the days that have one */
     enum plan_pick pick;       /* EXTREME, STREAK (LAST: the current one), GROUP, ROLLING, FIND */
     bool wants_date;           /* EXTREME, ROLLING: the answer is the date */
     uint32_t limit;            /* LIST, EXTREME, ANOMALY: rows; 0: default */

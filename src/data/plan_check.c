@@ -134,6 +134,8 @@ static enum weir_status check_stat(const struct plan *p, struct plan_error *erro
     if (p->per != PER_NONE && p->op != PLAN_TREND && !is_rate)
         return refuse(error, "per", "goes with trend, count and the stats sum and count");
     if (p->per != PER_NONE && p->as_share) return refuse(error, "per", "does not go with share");
+    if (p->by_day && p->subject != PLAN_OF_WORKOUTS)
+        return refuse(error, "by_day", "goes with workouts: days of a metric are counted anyway");
     return WEIR_OK;
 }
 

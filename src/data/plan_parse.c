@@ -623,6 +623,7 @@ static bool read_numbers(struct parser *p, const struct weir_json *object)
         !read_count(p, object, "days", PLAN_ROLLING_DAYS, &plan->days) ||
         !read_int(p, object, "lag_days", lags, &plan->lag) ||
         !read_bool(p, object, "share", &plan->as_share) ||
+        !read_bool(p, object, "by_day", &plan->by_day) ||
         !read_bool(p, object, "descending", &plan->descending))
         return false;
     return read_needed_numbers(p, object);

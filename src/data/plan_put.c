@@ -227,6 +227,7 @@ void plan_put(struct weir_buf *out, const struct plan *p)
     put_count(out, "newest", p->newest);
     put_own_having(out, p);
     if (p->op == PLAN_COUNT) put_flag(out, "share", p->as_share);
+    if (p->op == PLAN_COUNT) put_flag(out, "by_day", p->by_day);
     put_choices(out, p);
     put_b(out, p);
     put_relation(out, p);

@@ -148,7 +148,7 @@ static enum number_kind kind_of_stat(enum plan_stat stat)
 static const char *unit_of_counts(const struct plan *plan)
 {
     static const char *const units[] = {"days", "sessions", "results"};
-    return units[plan->subject];
+    return plan->by_day ? units[PLAN_OF_METRIC] : units[plan->subject];
 }
 
 static const char *unit_of_values(struct run *r)
@@ -302,7 +302,13 @@ static void run_count(struct run *r, const struct points *p)
 {
     size_t n = 0;
     struct plan_having having = run_own_having(r);
-    for (size_t i = 0; i < p->n; i++) n += having_holds(&having, p->values[i]);
+    int32_t last = DAY_NONE;
+    for (size_t i = 0; i < p->n; i++) {
+        if (!having_holds(&having, p->values[i])) continue;
+        /* By day, the second session of a day is counted with the first. */
+        if (!r->plan->by_day || p->days[i] != last) n++;
+        last = p->days[i];
+    }
     if (p->n == 0 && (r->plan->as_share || r->n_unknown > 0)) {
         run_refuse_empty(r);
         return;

@@ -67,6 +67,7 @@ const struct plan_member plan_members[] = {
     {"newest", OPS_ALL},
     {"having", OP_COUNT | OP_STREAK | OP_FIND},
     {"share", OP_COUNT},
+    {"by_day", OP_COUNT},
     {"pick", OP_EXTREME | OP_STREAK | OP_GROUP | OP_ROLLING | OP_FIND},
     {"answer", OP_EXTREME | OP_ROLLING},
     {"rank", OP_EXTREME},

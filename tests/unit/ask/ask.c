@@ -53,6 +53,11 @@ TEST(questions_of_every_kind_become_their_plans)
          "{\"op\":\"change\",\"lab\":\"ldl\"}"},
         {"What time do I usually go to bed?",
          "{\"op\":\"aggregate\",\"metric\":\"bedtime\",\"stat\":\"mean\"}"},
+        {"On how many days did I run in May?", "{\"op\":\"count\",\"workouts\":\"run\",\"field\":"
+                                               "\"sessions\",\"window\":{\"from\":\"2025-05-"
+                                               "01\",\"to\":\"2025-05-31\"},\"by_day\":true}"},
+        {"What was my second highest step count?",
+         "{\"op\":\"extreme\",\"metric\":\"steps\",\"pick\":\"max\",\"rank\":2}"},
         {"average knee pain", "{\"op\":\"aggregate\",\"metric\":\"knee_pain\",\"stat\":\"mean\"}"},
         {"How many nights did I go to bed after 11:15pm?",
          "{\"op\":\"count\",\"metric\":\"bedtime\",\"having\":{\"cmp\":\">\",\"value\":\"23:15\"}"
@@ -176,6 +181,34 @@ TEST(an_answer_says_what_was_understood)
     weir_buf_append_char(&out, '\0');
     T_OK(strstr(out.ptr, "{\"unanswerable\":") && strstr(out.ptr, "\"understood\":\"sleep\""));
     weir_buf_fini(&out);
+    help_fini(&h);
+}
+
+TEST(two_sessions_of_a_day_are_one_day)
+{
+    struct help h;
+    struct plan_answer answer;
+    help_init(&h);
+    struct workout again = {.activity = activity_find(weir_slice_of("run")),
+                            .label = weir_slice_of("Run"),
+                            .day = day_from_civil(2025, 6, 17),
+                            .minutes = 20,
+                            .km = 3,
+                            .kcal = NAN,
+                            .avg_hr = NAN,
+                            .max_hr = NAN,
+                            .steps = NAN,
+                            .ascent_m = NAN};
+    again.start.at = (int64_t)again.day * DAY_SECONDS + 3600;
+    T_EQ(dataset_add_workout(h.d, &again), WEIR_OK);
+    again.start.at += 3600;
+    T_EQ(dataset_add_workout(h.d, &again), WEIR_OK);
+    help_ask(&h, "How many times did I run on 2025-06-17?");
+    T_EQ(plan_run(&h.reading.plan, h.d, &h.arena, &answer), WEIR_OK);
+    double sessions = answer.number;
+    help_ask(&h, "How many days did I run between 2025-06-17 and 2025-06-17?");
+    T_EQ(plan_run(&h.reading.plan, h.d, &h.arena, &answer), WEIR_OK);
+    T_OK(sessions >= 2 && answer.number == 1);
     help_fini(&h);
 }
 
