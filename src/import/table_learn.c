@@ -22,11 +22,19 @@ struct lesson {
 
 static const enum table_field times[] = {FIELD_DATE, FIELD_START, FIELD_END};
 
-static void learn_repeats(struct table *t, const struct cell_time *time, struct lesson *l)
+static void learn_repeats(struct table *t, const struct table_row *row,
+                          const struct cell_time *time, struct lesson *l)
 {
-    bool is_same_day = time->day != DAY_NONE && time->day == l->before.day;
-    if (is_same_day && time->second != l->before.second) t->has_repeats = true;
-    l->before = *time;
+    struct cell_time now = *time;
+    size_t clock = t->at[FIELD_CLOCK];
+    double minutes;
+    /* Whichever day it is: only whether it is the same matters. */
+    if (now.is_ambiguous) (void)cell_time(row->cells[t->at[FIELD_DATE]], DATES_MONTH_FIRST, &now);
+    if (!now.has_time && clock < row->n && cell_clock(row->cells[clock], &minutes))
+        now.second = minutes * 60;
+    bool is_same_day = now.day != DAY_NONE && now.day == l->before.day;
+    if (is_same_day && now.second != l->before.second) t->has_repeats = true;
+    l->before = now;
 }
 
 static void learn_dates(struct table *t, const struct table_row *row, struct lesson *l)
@@ -36,7 +44,7 @@ static void learn_dates(struct table *t, const struct table_row *row, struct les
         size_t at = t->at[times[i]];
         if (at >= row->n || !cell_time(row->cells[at], DATES_UNKNOWN, &time)) continue;
         if (time.has_time && time.second > 0) t->is_timed = true;
-        if (times[i] == FIELD_DATE) learn_repeats(t, &time, l);
+        if (times[i] == FIELD_DATE) learn_repeats(t, row, &time, l);
         if (time.proves == DATES_MONTH_FIRST && l->month_first == 0) l->month_first = row->line;
         if (time.proves == DATES_DAY_FIRST && l->day_first == 0) l->day_first = row->line;
         if (!time.is_ambiguous || l->ambiguous != 0) continue;

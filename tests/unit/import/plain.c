@@ -61,6 +61,17 @@ TEST(a_column_without_a_name_is_no_harm_beside_others)
               "day steps 2025-06-13 9876 [plain]\n");
 }
 
+TEST(glasses_of_a_day_are_added_also_when_the_time_has_a_column_of_its_own)
+{
+    PLAIN("date,time,water (ml)\n2025-03-01,08:00,250\n2025-03-01,12:00,300\n",
+          "sample water 2025-03-01T08:00:00-05:00 250 [plain]\n"
+          "sample water 2025-03-01T12:00:00-05:00 300 [plain]\n");
+    PLAIN("date,water (ml)\n3/4/2025 8:00 AM,250\n3/4/2025 12:00 PM,300\n3/14/2025 8:00 AM,1\n",
+          "sample water 2025-03-04T08:00:00-05:00 250 [plain]\n"
+          "sample water 2025-03-04T12:00:00-05:00 300 [plain]\n"
+          "sample water 2025-03-14T08:00:00-04:00 1 [plain]\n");
+}
+
 TEST(shares_that_never_exceed_one_become_percent)
 {
     PLAIN("date,sleep efficiency,spo2\n2025-03-01,0.5,98%\n2025-03-02,1,97%\n",
