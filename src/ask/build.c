@@ -97,6 +97,18 @@ static size_t insert_scope(struct frame *f, size_t token)
     return at;
 }
 
+/* "what difference does running make (run days minus other days)": said twice. */
+static bool is_named_in_scope(const struct frame *f, const struct mention *m)
+{
+    for (size_t i = 0; i < f->n_mentions; i++) {
+        const struct mention *other = &f->mentions[i];
+        bool is_sport = other->kind == M_ACTIVITY || other->kind == M_WORKOUT;
+        bool is_same = is_sport && other->scope > 0 && other->activity == m->activity;
+        if (is_same && !f->scopes[other->scope].is_not) return true;
+    }
+    return false;
+}
+
 static bool is_contrast(const struct frame *f)
 {
     return f->is_on_off || f->is_difference || f->is_compare || f->has_than || f->is_correlation ||
@@ -112,7 +124,8 @@ static void sport_as_condition(struct builder *b)
     bool is_led = is_led_by(p, m->at, S_WITH) || is_led_by(p, m->at, S_ON) ||
                   is_led_by(p, m->at, S_IN) || f->counted == COUNT_DAYS || f->is_streak;
     if ((!is_contrast(f) && !is_led) || f->n_scopes == MAX_SCOPES) return;
-    m->scope = (uint8_t)insert_scope(f, m->at);
+    if (is_named_in_scope(f, m)) m->is_used = true;
+    else m->scope = (uint8_t)insert_scope(f, m->at);
     if (f->is_correlation && b->n_metrics == 1) {
         f->is_correlation = false;
         f->is_on_off = true;

@@ -85,6 +85,8 @@ TEST(the_same_question_in_other_words_is_the_same_plan)
          "by what percentage did my mean stress change, last 30 days vs the 30 days before that"},
         {"How does my average sleep on run days differ from other days (on minus off)?",
          "sleep on days I run compared with days I don't"},
+        {"average stress with running minus without running",
+         "What difference does running make to my stress (run days minus other days)?"},
         {"On how many days do I have a weight reading?", "how many days of weight data are there"},
         {"Total minutes of running on days when I slept less than 7 hours",
          "How many minutes did I run in total on days I got under 7h of sleep?"},
