@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/ask/make_people.py
 
-Writes people.jsonl from wordings.txt, and people_held.jsonl from wordings_held.txt: each wording,
-which a person wrote by hand, with a few metrics, windows, thresholds and people, and with the
-answer that oracle.py gives. The same at every run.
+Writes people.jsonl from wordings.txt, people_held.jsonl from wordings_held.txt and
+people_late.jsonl from wordings_late.txt: each wording, which a person wrote by hand, with a few
+metrics, windows, thresholds and people, and with the answer that oracle.py gives. The same at
+every run.
 
 The sections "forms" and "names" add ways to say a window or a metric. In the others a line is
 `tokens :: text`, or only the text. Tokens narrow what may be filled in (metrics, activities,
@@ -1094,7 +1095,7 @@ def build(source, target, seed, with_long):
 
 
 def main():
-    for name, seed, with_long in (("", 1, True), ("_held", 2, False)):
+    for name, seed, with_long in (("", 1, True), ("_held", 2, False), ("_late", 3, False)):
         source = os.path.join(HERE, f"wordings{name}.txt")
         if os.path.exists(source):
             n, refused = build(source, os.path.join(HERE, f"people{name}.jsonl"), seed, with_long)

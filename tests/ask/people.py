@@ -27,6 +27,9 @@ import oracle  # noqa: E402
 PEOPLE = os.path.join(HERE, "..", "data", "people")
 RIGHT = 95.0
 WRONG = 0
+# The late ones were written last, to see how the planner does on words that it has not met: they
+# are shown, and count once it reaches the bars there too.
+SETS = {"people": True, "people_held": True, "people_late": False}
 SECONDS = 300
 
 
@@ -170,7 +173,7 @@ def main(arguments):
     rest = [a for a in arguments if a not in ("--all", "--write", path)]
     weir = rest[0] if rest else os.environ.get("WEIR", "build/weir")
     sets = {}
-    for name in ("people", "people_held"):
+    for name in SETS:
         source = os.path.join(HERE, f"{name}.jsonl")
         if os.path.exists(source):
             with open(source, encoding="utf-8") as file:
@@ -187,9 +190,10 @@ def main(arguments):
             for is_good, claim in ((share >= RIGHT, f"{RIGHT} % right"),
                                    (invented <= WRONG, f"at most {WRONG} answered unasked"),
                                    (silent == 0, "an answer to every question")):
-                n_passed, n_failed = n_passed + is_good, n_failed + (not is_good)
                 if not is_good:
-                    print(f"FAIL {name}: {claim}")
+                    print(f"{'FAIL' if SETS[name] else 'not yet'} {name}: {claim}")
+                if SETS[name]:
+                    n_passed, n_failed = n_passed + is_good, n_failed + (not is_good)
     if path:
         write_failures(path, [row for rows in sets.values() for row in rows])
     print(f"{n_passed} passed, {n_failed} failed")
