@@ -8,12 +8,25 @@
 
 enum { LEAST_BASELINE = 14 };
 static const double least_z = 3.5, fence = 3; /* Tukey's outer fence */
+static const double mean_scale = 1.2533;      /* sqrt(pi / 2) */
 
 struct anomaly {
     double *baseline; /* sorted, without the day in question */
     size_t n;
     double value, center, spread, z;
 };
+
+/* Of normal days their standard deviation. Where more than half of them are the same, the mean
+ * distance tells what the median distance cannot, and of a constant the device's noise. */
+static double spread_of(struct work *w, const struct anomaly *a)
+{
+    double *distances = work_row(w, a->n);
+    for (size_t i = 0; i < a->n; i++) distances[i] = a->baseline[i];
+    double spread = STAT_MAD_SCALE * stat_mad_in(distances, a->n, a->center);
+    if (spread > 0) return spread;
+    spread = mean_scale * stat_mean(distances, a->n);
+    return spread > 0 || !w->finding->metric ? spread : w->finding->metric->device_noise;
+}
 
 static void prepare(struct work *w)
 {
@@ -26,9 +39,7 @@ static void prepare(struct work *w)
     }
     stat_sort_in(a->baseline, a->n);
     a->center = stat_quantile_sorted(a->baseline, a->n, 0.5);
-    double *distances = work_row(w, a->n);
-    for (size_t i = 0; i < a->n; i++) distances[i] = a->baseline[i];
-    a->spread = STAT_MAD_SCALE * stat_mad_in(distances, a->n, a->center);
+    a->spread = spread_of(w, a);
     a->z = a->spread > 0 ? (a->value - a->center) / a->spread : NAN;
     work_estimate(w, a->value - a->center, NAN);
 }

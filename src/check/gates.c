@@ -96,7 +96,9 @@ static const double most_lag1 = 0.95;
 struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
                            double (*column)(const struct work *w, size_t i, double day))
 {
-    struct stat_ar1_rows rows = {.day = k.day, .y = k.value, .n = k.n, .n_columns = n_columns};
+    double *y = work_row(w, k.n);
+    for (size_t i = 0; i < k.n; i++) y[i] = k.value[i] - k.value[0];
+    struct stat_ar1_rows rows = {.day = k.day, .y = y, .n = k.n, .n_columns = n_columns};
     for (size_t c = 0; c < n_columns; c++) {
         double *x = work_row(w, k.n);
         for (size_t i = 0; i < k.n; i++) x[i] = column(w, c, k.day[i]);
@@ -149,9 +151,8 @@ bool same_sign(double a, double b)
 
 static const double most_implausible = 0.1;
 
-void construct_of_metric(struct work *w, struct gate *g, struct days days)
+void construct_of_metric(struct gate *g, const struct metric *m, struct days days)
 {
-    const struct metric *m = w->finding->metric;
     size_t n_outside = 0;
     for (size_t i = 0; m && i < days.n; i++)
         n_outside += days.x[i] < m->min || days.x[i] > m->max ? 1 : 0;

@@ -47,8 +47,9 @@ void gate_number(struct gate *g, const char *name, double value);
 /* The verdict's estimate with an interval of `reach` to both sides. */
 void work_estimate(struct work *w, double estimate, double reach);
 
-/* The noise of days about a sum of columns, each of which `column` gives for a day; lag-1 is that
- * of the restricted likelihood, 0 where there is none. */
+/* The noise of days about a sum of columns, each of which `column` gives for a day, the first one
+ * being 1; lag-1 is that of the restricted likelihood, 0 where there is none. Values are counted
+ * from the first one, so that what is constant is exactly 0. */
 struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
                            double (*column)(const struct work *w, size_t i, double day));
 
@@ -66,5 +67,5 @@ size_t block_length(size_t n, double lag1);
 
 bool same_sign(double a, double b);
 
-/* Metric known, its values plausible, and one device; `text` says what was wrong. */
-void construct_of_metric(struct work *w, struct gate *g, struct days days);
+/* Whether the metric is known and its values are plausible. */
+void construct_of_metric(struct gate *g, const struct metric *m, struct days days);

@@ -13,7 +13,8 @@ static const double least_share = 0.6, trimmed = 0.1, least_df = 1.5;
 
 struct level {
     struct known days;
-    double lag1, mean, n_eff, df, se;
+    double lag1, mean, n_eff, se;
+    double df; /* of the interval: effective days less columns fitted */
 };
 
 /* The days go up and down with the week; that is no noise of a mean over whole weeks. */
@@ -32,10 +33,10 @@ static void prepare(struct work *w)
     struct stat_ar1 noise = work_noise(w, v->days, n_columns, weekly);
     v->lag1 = noise.lag1;
     v->n_eff = stat_effective_n((double)v->days.n, v->lag1);
-    v->df = fmax(least_df, v->n_eff - (double)n_columns);
+    v->df = v->n_eff - (double)n_columns;
     v->mean = stat_mean(v->days.value, v->days.n);
     v->se = sqrt(noise.variance / v->n_eff);
-    work_estimate(w, v->mean, stat_t_quantile(0.975, v->df) * v->se);
+    work_estimate(w, v->mean, stat_t_quantile(0.975, fmax(v->df, least_df)) * v->se);
 }
 
 static void sample_size(struct work *w, struct gate *g)
@@ -51,7 +52,7 @@ static void sample_size(struct work *w, struct gate *g)
 
 static void construct(struct work *w, struct gate *g)
 {
-    construct_of_metric(w, g, w->finding->a);
+    construct_of_metric(g, w->finding->metric, w->finding->a);
     gate_number(g, "device_change_at", (double)w->finding->device_change);
     if (g->status == GATE_PASSED && w->finding->device_change > 0)
         gate_is(g, false, "", "the device changed on the way");
@@ -90,9 +91,9 @@ static void bootstrap(struct work *w, struct gate *g)
     gate_number(g, "t_hi", w->verdict->hi);
     gate_number(g, "block_lo", b.interval.lo);
     gate_number(g, "block_hi", b.interval.hi);
-    gate_is(g, b.interval.lo <= w->verdict->hi && b.interval.hi >= w->verdict->lo,
-            "the interval by t and that by blocks of days overlap",
-            "the interval by t and that by blocks of days do not overlap");
+    gate_is(g, v->df >= 1 && isfinite(b.interval.lo),
+            "the interval rests on enough days that are as good as independent",
+            "the days resemble each other too much for an interval");
 }
 
 static void subgroups(struct work *w, struct gate *g)

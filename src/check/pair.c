@@ -83,7 +83,11 @@ static void construct(struct work *w, struct gate *g)
 {
     const struct metric *a = w->finding->metric, *b = w->finding->metric_y;
     bool is_tautology = a && b && w->finding->lag == 0 && are_related(a, b);
-    construct_of_metric(w, g, w->finding->a);
+    construct_of_metric(g, a, w->finding->a);
+    if (g->status == GATE_PASSED && b) {
+        g->n = 0;
+        construct_of_metric(g, b, w->finding->b);
+    }
     gate_number(g, "same_thing", is_tautology ? 1 : 0);
     if (g->status == GATE_PASSED && (!b || is_tautology))
         gate_is(g, false, "",

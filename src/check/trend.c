@@ -7,6 +7,7 @@
 
 #include "check/gates_impl.h"
 #include "stat/autocorr.h"
+#include "stat/dist.h"
 #include "stat/moments.h"
 #include "stat/monotone.h"
 #include "stat/rank_test.h"
@@ -65,7 +66,7 @@ static void sample_size(struct work *w, struct gate *g)
 
 static void construct(struct work *w, struct gate *g)
 {
-    construct_of_metric(w, g, w->finding->a);
+    construct_of_metric(g, w->finding->metric, w->finding->a);
     gate_number(g, "device_change_at", (double)w->finding->device_change);
     if (g->status == GATE_PASSED && w->finding->device_change > 0)
         gate_is(g, false, "", "the device changed on the way");
@@ -163,12 +164,13 @@ static void triangulation(struct work *w, struct gate *g)
     size_t n = t->days.n;
     double *scratch = work_row(w, stat_mann_kendall_scratch(n));
     struct stat_line sen = stat_theil_sen(t->days.day, t->days.value, n, scratch);
-    struct stat_mann_kendall mk = stat_mann_kendall_ar1(t->days.value, n, scratch);
+    struct stat_mann_kendall mk = stat_mann_kendall(t->days.value, n, scratch);
+    double mk_p = stat_normal_two_sided(mk.z * sqrt((1 - t->lag1) / (1 + t->lag1)));
     gate_number(g, "ols_slope", t->fit.line.slope);
     gate_number(g, "theil_sen_slope", sen.slope);
-    gate_number(g, "mann_kendall_p", mk.p);
+    gate_number(g, "mann_kendall_p", mk_p);
     gate_is(g,
-            same_sign(t->fit.line.slope, sen.slope) && same_sign(sen.slope, mk.s) && mk.p < level,
+            same_sign(t->fit.line.slope, sen.slope) && same_sign(sen.slope, mk.s) && mk_p < level,
             "least squares, Theil-Sen and Mann-Kendall agree",
             "least squares, Theil-Sen and Mann-Kendall do not agree");
 }

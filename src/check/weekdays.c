@@ -75,7 +75,7 @@ static void sample_size(struct work *w, struct gate *g)
 
 static void construct(struct work *w, struct gate *g)
 {
-    construct_of_metric(w, g, w->finding->a);
+    construct_of_metric(g, w->finding->metric, w->finding->a);
 }
 
 static void effect(struct work *w, struct gate *g)

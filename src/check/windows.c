@@ -80,10 +80,10 @@ static void sample_size(struct work *w, struct gate *g)
 
 static void construct(struct work *w, struct gate *g)
 {
-    construct_of_metric(w, g, w->finding->a);
+    construct_of_metric(g, w->finding->metric, w->finding->a);
     if (g->status == GATE_PASSED) {
         g->n = 0;
-        construct_of_metric(w, g, w->finding->b);
+        construct_of_metric(g, w->finding->metric, w->finding->b);
     }
     gate_number(g, "one_device", w->finding->is_one_device ? 1 : 0);
     if (g->status == GATE_PASSED && !w->finding->is_one_device)

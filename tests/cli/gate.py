@@ -1,0 +1,167 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/gate.py [WEIR]
+
+`weir gate` from outside: the shared findings with known truth (of $WEIR_SAMPLES, or of
+../shared/samples beside the project; where they are missing the test says so), a small simulation
+with a fixed seed that guards the operating characteristics of docs/gates.md, what is empty,
+constant or missing, and what is wrong.
+"""
+import json
+import math
+import os
+import pathlib
+import random
+import sys
+
+from support import ROOT, Counter, program, run
+
+SAMPLES = pathlib.Path(os.environ.get("WEIR_SAMPLES", ROOT.parent / "shared" / "samples"))
+FINDINGS = SAMPLES / "stats" / "findings.jsonl"
+GATES = ["sample_size", "construct_validity", "effect_vs_noise", "bootstrap",
+         "subgroup_consistency", "method_triangulation", "discriminative_power"]
+KINDS = {"mean": ["x"], "median": ["x"], "trend": ["y"], "period_difference": ["a", "b"],
+         "weekday_weekend": ["x"], "correlation": ["x", "y"], "lagged_correlation": ["x", "y"],
+         "anomaly": ["x"]}
+METRICS = {"metric": "resting_heart_rate", "metric_x": "resting_heart_rate", "metric_y": "weight_kg"}
+
+WRONG = [
+    "no JSON",
+    '{"kind":"luck","inputs":{}}',
+    '{"kind":"trend"}',
+    '{"kind":"trend","inputs":{"metric":"steps","y":[1,"2"]}}',
+    '{"kind":"trend","inputs":{"metric":"steps","y":7}}',
+    '{"kind":"anomaly","inputs":{"metric":"steps","x":[1],"index":1.5}}',
+    '{"kind":"weekday_weekend","inputs":{"metric":"steps","x":[1],"weekend_positions":[7]}}',
+]
+
+
+def answers(weir, lines, *options):
+    text = "\n".join(line if isinstance(line, str) else json.dumps(line) for line in lines)
+    result = run(weir, "gate", *options, data=text.encode() + b"\n")
+    return result.code, [json.loads(line) for line in result.out.splitlines()]
+
+
+def verdict_of(gates):
+    """The rule of the gates, from their states alone."""
+    failed = {gate["gate"] for gate in gates if gate["status"] == "failed"}
+    if failed & set(GATES[:3]):
+        return "rejected"
+    return "conditional" if failed else "validated"
+
+
+def is_whole(answer):
+    return ([gate["gate"] for gate in answer["gates"]] == GATES
+            and all(gate["why"] and gate["status"] in ("passed", "failed", "skipped")
+                    for gate in answer["gates"])
+            and verdict_of(answer["gates"]) == answer["verdict"]
+            and answer["assessment"])
+
+
+def shares(findings, got):
+    nulls = [a["verdict"] for f, a in zip(findings, got) if not f["real"]]
+    real = [a["verdict"] for f, a in zip(findings, got) if f["real"]]
+    return nulls.count("validated") / len(nulls), 1 - real.count("rejected") / len(real)
+
+
+def check_samples(weir, count):
+    if not FINDINGS.exists():
+        count.skip(f"there is no {FINDINGS}; $WEIR_SAMPLES can name the samples")
+        return
+    findings = [json.loads(line) for line in FINDINGS.read_text(encoding="utf-8").splitlines()]
+    status, got = answers(weir, findings)
+    count.check(status == 0 and [a["id"] for a in got] == [f["id"] for f in findings],
+                "all findings are answered in their order")
+    count.check(all(map(is_whole, got)), "every verdict follows from its gates")
+    wrong, right = shares(findings, got)
+    count.check(wrong <= 0.05, f"nulls validated: {wrong:.1%}")
+    count.check(right >= 0.90, f"real effects accepted: {right:.1%}")
+
+
+# ---- a simulation of our own ----
+
+def noise(draw, n, phi):
+    e, out = draw.gauss(0, 1), []
+    for _ in range(n):
+        out.append(e)
+        e = phi * e + math.sqrt(1 - phi * phi) * draw.gauss(0, 1)
+    return out
+
+
+def planted(draw, kind, n, phi, is_real):
+    """A finding of this kind, with or without what it claims."""
+    x, y, lag = noise(draw, n, phi), noise(draw, n, phi), int(kind == "lagged_correlation")
+    size = is_real * draw.choice([-1, 1])
+    inputs = dict(METRICS)
+    if kind == "trend":
+        x = [v + 2.2 * size * i / (n - 1) for i, v in enumerate(x)]
+    elif kind == "period_difference":
+        x = [v + 1.6 * size * (i >= n // 2) for i, v in enumerate(x)]
+    elif kind == "weekday_weekend":
+        x = [v + 1.1 * size * (i % 7 >= 5) for i, v in enumerate(x)]
+    elif kind == "anomaly":
+        inputs["index"] = n // 2 if is_real else max(range(n), key=lambda i: abs(x[i]))
+        x[n // 2] += 6.5 * size
+    else:
+        y = [0.65 * size * x[max(i - lag, 0)] + math.sqrt(1 - (0.65 * size) ** 2) * v
+             for i, v in enumerate(y)]
+        inputs |= {"lag": lag, "y": [78 + v for v in y]}
+    x = [60 + 2.5 * v for v in x]
+    if kind == "period_difference":
+        inputs |= {"a": x[:n // 2], "b": x[n // 2:]}
+    else:
+        inputs["y" if kind == "trend" else "x"] = x
+    return {"kind": kind, "real": is_real, "inputs": inputs}
+
+
+def check_simulation(weir, count):
+    draw = random.Random(20260601)
+    findings = [planted(draw, kind, n, phi, is_real)
+                for kind in KINDS if kind not in ("mean", "median")
+                for n in (42, 63, 91) for phi in (0, 0.3, 0.5, 0.7)
+                for is_real in (False, True) for _ in range(5)]
+    status, got = answers(weir, findings)
+    wrong, right = shares(findings, got)
+    count.check(status == 0 and all(map(is_whole, got)), "the simulation is answered")
+    count.check(wrong <= 0.04, f"simulated nulls validated: {wrong:.1%}")
+    count.check(right >= 0.90, f"simulated effects accepted: {right:.1%}")
+    count.check(answers(weir, findings[:20]) == answers(weir, findings[:20]),
+                "the same seed gives the same numbers")
+    count.check(answers(weir, findings[:20])[1] != answers(weir, findings[:20], "--seed", "2")[1],
+                "another seed draws others")
+
+
+# ---- what is odd ----
+
+def check_odd(weir, count):
+    odd = {"empty": [], "one": [60], "missing": [None] * 60, "constant": [60.1] * 60,
+           "huge": [1e308, -1e308] * 30, "single": [None] * 30 + [60] + [None] * 30}
+    lines = [{"id": f"{kind} {name}", "kind": kind,
+              "inputs": METRICS | {"index": 30} | {row: values for row in rows}}
+             for kind, rows in KINDS.items() for name, values in odd.items()]
+    status, got = answers(weir, lines)
+    count.check(status == 0 and len(got) == len(lines), "odd inputs are no error")
+    for line, answer in zip(lines, got):
+        is_level = line["kind"] in ("mean", "median") and "constant" in line["id"]
+        count.check(is_whole(answer) and (is_level or answer["verdict"] == "rejected"),
+                    f"{line['id']}: {answer}")
+
+
+def check_wrong(weir, count):
+    for line in WRONG:
+        status, got = answers(weir, [line, {"id": "next", "kind": "mean", "inputs": {"x": []}}])
+        count.check(status == 1 and "error" in got[0], f"{line}: {got}")
+        count.check(got[1]["id"] == "next" and is_whole(got[1]), f"the line behind {line}")
+
+
+def main():
+    weir = program()
+    count = Counter()
+    check_samples(weir, count)
+    check_simulation(weir, count)
+    check_odd(weir, count)
+    check_wrong(weir, count)
+    return count.finish()
+
+
+sys.exit(main())

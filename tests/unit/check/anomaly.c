@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "finding.h"
+
+static struct finding of(const double *x, size_t n, size_t index)
+{
+    return (struct finding){
+        .kind = FINDING_ANOMALY, .metric = pulse(), .a = {x, n}, .index = index};
+}
+
+TEST(a_day_far_off_is_validated)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 13, 0.3);
+    x[30] = 78;
+    struct verdict v = judge(of(x, DAYS, 30));
+    has_gates(v, "PPPSSPS");
+    T_EQ(v.name, VERDICT_VALIDATED);
+    T_OK(v.estimate > 15 && v.estimate < 20);
+}
+
+TEST(the_farthest_day_of_noise_is_none)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 13, 0);
+    struct verdict v = judge(of(x, DAYS, 30));
+    has_gates(v, "PPFSSFS");
+    T_EQ(v.name, VERDICT_REJECTED);
+}
+
+TEST(a_day_needs_fourteen_to_compare_with)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 13, 0);
+    is_barred_by(judge(of(x, 14, 3)), GATE_SAMPLE_SIZE);
+    T_PASSED(judge(of(x, 15, 3)), GATE_SAMPLE_SIZE);
+    x[3] = NAN;
+    is_barred_by(judge(of(x, DAYS, 3)), GATE_SAMPLE_SIZE);
+    is_barred_by(judge(of(x, DAYS, DAYS)), GATE_SAMPLE_SIZE);
+    is_barred_by(judge(of(x, DAYS, SIZE_MAX)), GATE_SAMPLE_SIZE);
+}
+
+TEST(an_impossible_value_is_an_error_of_entry)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 13, 0);
+    x[30] = 6000;
+    is_barred_by(judge(of(x, DAYS, 30)), GATE_CONSTRUCT_VALIDITY);
+    x[30] = -60;
+    is_barred_by(judge(of(x, DAYS, 30)), GATE_CONSTRUCT_VALIDITY);
+}
+
+TEST(a_day_off_a_constant_is_measured_by_the_device)
+{
+    double x[DAYS];
+    for (size_t i = 0; i < DAYS; i++) x[i] = 60;
+    x[30] = 90;
+    T_EQ(judge(of(x, DAYS, 30)).name, VERDICT_VALIDATED);
+    x[30] = 60.01;
+    T_EQ(judge(of(x, DAYS, 30)).name, VERDICT_REJECTED);
+}
