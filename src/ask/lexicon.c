@@ -18,8 +18,9 @@ enum {
     TEXT_BYTES = 1 << 18,
     MAX_WORDS = 6000,
     PHRASE_BYTES = 128,
-    OTHER_FROM = 6, /* letters for one to be another: "pages" are no "paces" */
-    SLIP_FROM = 5,  /* letters that a word must have to be guessed */
+    OTHER_FROM = 6,      /* letters for one to be another: "pages" are no "paces" */
+    OTHER_WORD_FROM = 8, /* the same for words of the grammar: "summer" is not "summed" */
+    SLIP_FROM = 5,       /* letters that a word must have to be guessed */
     TWO_SLIPS_FROM = 9,
     LONGEST_WORD = 40,
 };
@@ -218,7 +219,8 @@ static void add_known(struct weir_slice phrase)
 static bool is_stemmed(enum symbol symbol)
 {
     return symbol != S_FILLER && symbol != S_DO && symbol != S_WHICH && symbol != S_REFUSE &&
-           symbol != S_ROLLING && symbol != S_STREAK && symbol != S_HOW_MANY;
+           symbol != S_ROLLING && symbol != S_STREAK && symbol != S_HOW_MANY &&
+           symbol != S_DAYNAME && symbol != S_MONTH;
 }
 
 static void add_phrase(struct weir_slice text, struct sense sense)
@@ -383,10 +385,12 @@ static bool is_anagram(struct weir_slice a, struct weir_slice b)
 }
 
 /* Whether a word of ours can be meant at all: about as long, and the first letter right. */
-static bool is_candidate(struct weir_slice word, struct weir_slice w, size_t most)
+static bool is_candidate(struct weir_slice word, size_t i, size_t most)
 {
+    struct weir_slice w = lexicon.words[i];
+    size_t other_from = i < lexicon.n_names ? OTHER_FROM : OTHER_WORD_FROM;
     size_t gap = w.len > word.len ? w.len - word.len : word.len - w.len;
-    bool is_swapped = gap > 0 || word.len >= OTHER_FROM || is_anagram(word, w);
+    bool is_swapped = gap > 0 || word.len >= other_from || is_anagram(word, w);
     return gap <= most && w.ptr[0] == word.ptr[0] && is_left_out(word, w) && is_swapped;
 }
 
@@ -400,7 +404,7 @@ struct weir_slice lexicon_nearest(struct weir_slice word)
     bool is_unique = true;
     for (size_t i = 0; i < lexicon.n_words; i++) {
         struct weir_slice w = lexicon.words[i];
-        size_t d = is_candidate(word, w, most) ? distance(word, w, most) : most + 1;
+        size_t d = is_candidate(word, i, most) ? distance(word, w, most) : most + 1;
         if (d > most || d > best) continue;
         if (d < best) {
             best = d;

@@ -24,7 +24,7 @@ size_t take_refusal(struct parse *p, size_t i)
             "be asked here.",
         [REFUSE_FUTURE] = "The future is not in the data: ask about days that have been.",
         [REFUSE_OTHERS] = "Only your own data are here.",
-        [REFUSE_VAGUE] = "This is too vague to be read.",
+        [REFUSE_VAGUE] = "Seasons are not the same everywhere: name the months.",
         [REFUSE_NEGATION] = "Exceptions and suppositions like this one cannot be read.",
         [REFUSE_OFF_TOPIC] = "Only questions about your own health data can be answered.",
     };
