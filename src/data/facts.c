@@ -208,10 +208,15 @@ void facts_close(struct facts *f)
 
 /* ---- taking facts ---- */
 
-static enum weir_status refuse(struct facts *f, const char *reason)
+void facts_refuse(struct facts *f, const char *reason)
 {
     f->summary.n_refused++;
     if (f->refuse) f->refuse(f->refuse_user, reason);
+}
+
+static enum weir_status refuse(struct facts *f, const char *reason)
+{
+    facts_refuse(f, reason);
     return WEIR_OK;
 }
 

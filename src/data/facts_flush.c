@@ -17,7 +17,6 @@
 #include "data/facts_flush.h"
 
 enum {
-    LEAF_FACTS = 150000,      /* most samples in a document that has more than a day */
     JOIN_FACTS = 100000,      /* most samples that are joined with a document at once */
     COMMIT_BYTES = 3 << 20,   /* what is written at once, about */
     PUT_BYTES = 256,          /* of a document beside its body, in memory and in a commit */
@@ -284,6 +283,13 @@ static enum weir_status join_halves(struct flush *x, const struct node *node,
     return WEIR_OK;
 }
 
+/* The last samples of a day that has more than a document holds; the same whatever came first. */
+static size_t leave_out(struct flush *x, const struct node *node, struct facts_list all, size_t n)
+{
+    for (size_t i = n; i < all.n; i++) x->n_left_out += is_home(node, &all.ptr[i]);
+    return n;
+}
+
 /* All samples of a document are known: write them, or cut it. */
 static enum weir_status write_node(struct flush *x, const struct node *node, const struct doc *old,
                                    struct facts_list all)
@@ -292,7 +298,7 @@ static enum weir_status write_node(struct flush *x, const struct node *node, con
     weir_buf_init(&body, STORE_DOC_BYTES);
     bool is_cut = all.n > LEAF_FACTS && node->from < node->to;
     if (is_cut) leaf_put_split(&body);
-    else leaf_put(&body, x->f, all.ptr, all.n);
+    else all.n = leave_out(x, node, all, leaf_put(&body, x->f, all.ptr, all.n));
     enum weir_status st = flush_put(x, "facts", node->rest, old->version, &body);
     weir_buf_fini(&body);
     if (st != WEIR_OK) return st;
@@ -455,8 +461,11 @@ enum weir_status facts_flush(struct facts *f, struct commit *with)
         f->has_source_news = true;
         return st;
     }
-    f->summary.n_new += x.n_new;
+    /* What was left out had been counted as new, in this batch or in one before. */
+    f->summary.n_new += x.n_new > x.n_left_out ? x.n_new - x.n_left_out : 0;
     f->summary.n_duplicates += batch_size(f) - x.n_new;
+    for (uint64_t i = 0; i < x.n_left_out; i++)
+        facts_refuse(f, "of more samples of a day than can be kept, the last are left out");
     f->summary.n_days_changed += x.n_days_changed;
     clear_batch(f);
     return WEIR_OK;

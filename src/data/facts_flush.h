@@ -47,7 +47,7 @@ struct flush {
     struct rows dailies; /* of struct daily * */
     struct rows years;   /* of struct sleep_year * */
     struct commit *with;
-    uint64_t n_new, n_days_changed;
+    uint64_t n_new, n_left_out, n_days_changed;
     bool has_index_news;
 };
 

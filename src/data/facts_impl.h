@@ -119,14 +119,19 @@ WEIR_MUST_CHECK enum weir_status facts_join_worn(struct facts *f);
 WEIR_MUST_CHECK enum weir_status facts_index_set(struct facts *f, const struct index_row *row,
                                                  bool *is_changed);
 
+/* Counts a fact that is not kept, and tells whoever wants to hear why. */
+void facts_refuse(struct facts *f, const char *reason);
+
 /* Which numbers the sources of a document have here. WEIR_CORRUPT; WEIR_CONFLICT: load anew. */
 WEIR_MUST_CHECK enum weir_status facts_read_sources(struct facts *f, struct unpack *u,
                                                     uint16_t *numbers, size_t *n);
 
 /* ---- facts_leaf.c ---- */
 
-/* Samples that are in order, as a document. */
-void leaf_put(struct weir_buf *out, const struct facts *f, const struct fact *facts, size_t n);
+enum { LEAF_FACTS = 150000 }; /* most samples in a document that has more than a day */
+
+/* Samples that are in order, as a document; returns how many, the first ones, it has room for. */
+size_t leaf_put(struct weir_buf *out, const struct facts *f, const struct fact *facts, size_t n);
 
 /* A document that says that its samples are in two others. */
 void leaf_put_split(struct weir_buf *out);

@@ -15,6 +15,8 @@
 #include "base/mem.h"
 #include "data/facts_impl.h"
 
+enum { LEAF_BYTES = 2 << 20 }; /* of samples: three days of so many fit in one commit */
+
 enum { ROW_SCALE = 7, ROW_SAME_LENGTH = 8, ROW_SAME_SOURCE = 16, ROW_SAME_OFFSET = 32 };
 
 static uint8_t *put_fact(uint8_t *at, const struct fact *f, const struct fact *before,
@@ -39,12 +41,27 @@ static uint8_t *put_fact(uint8_t *at, const struct fact *f, const struct fact *b
     return at;
 }
 
-void leaf_put(struct weir_buf *out, const struct facts *f, const struct fact *facts, size_t n)
+/* How many of them fit, the first before the last. */
+static size_t count_fitting(const struct fact *facts, size_t n, const struct doc_sources *named)
+{
+    struct fact before = {.source = UINT16_MAX};
+    size_t n_bytes = 0;
+    for (size_t i = 0; i < n; i++) {
+        uint8_t bytes[7 * PACK_MAX_BYTES];
+        n_bytes += (size_t)(put_fact(bytes, &facts[i], &before, named) - bytes);
+        if (n_bytes > LEAF_BYTES) return i;
+        before = facts[i];
+    }
+    return n;
+}
+
+size_t leaf_put(struct weir_buf *out, const struct facts *f, const struct fact *facts, size_t n)
 {
     struct doc_sources named = {0};
     for (size_t i = 0; i < n; i++) named.local[facts[i].source] = 1;
     doc_put_head(out, &named, f->sources, f->n_sources);
     weir_buf_append_char(out, 0);
+    if (n > LEAF_FACTS) n = count_fitting(facts, n, &named);
     pack_put_u64(out, n);
     struct fact before = {.source = UINT16_MAX};
     for (size_t i = 0; i < n; i++) {
@@ -53,6 +70,7 @@ void leaf_put(struct weir_buf *out, const struct facts *f, const struct fact *fa
         weir_buf_append(out, bytes, (size_t)(end - bytes));
         before = facts[i];
     }
+    return n;
 }
 
 void leaf_put_split(struct weir_buf *out)

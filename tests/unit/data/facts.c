@@ -607,6 +607,28 @@ TEST(there_is_a_ceiling_on_metrics_of_ones_own_over_all_imports)
     finish(&b);
 }
 
+TEST(a_day_with_more_samples_than_a_document_holds_keeps_the_first)
+{
+    struct bench b = begin();
+    enum { N = 260000 };
+    struct moment when = at("2025-03-09 00:00", 0);
+    for (int i = 0; i < N; i++) {
+        struct moment m = {when.at + i / 4, 0};
+        struct sample s = {metric("heart_rate"), m, m, 60 + i / 7e4, watch};
+        T_EQ(b.sink.sample(b.sink.user, &s), WEIR_OK);
+    }
+    flush(&b);
+    struct facts_summary sum;
+    facts_summary(b.facts, &sum);
+    T_OK(sum.n_refused > 0 && sum.n_new > 100000);
+    T_EQ(sum.n_new + sum.n_refused, N);
+    T_EQ(sum.n_duplicates, 0);
+    const struct series *s;
+    T_EQ(dataset_series(b.data, metric("heart_rate"), &s), WEIR_OK);
+    T_EQ(s->n, 1);
+    finish(&b);
+}
+
 TEST(of_several_values_of_a_day_the_whole_and_possible_one_counts)
 {
     struct bench b = begin();
