@@ -213,6 +213,10 @@ static enum weir_status store_failed(struct run *r, enum weir_status st)
         return fail(r, st,
                     "somebody else changed this person's data at the same time: run the same "
                     "import again, and it goes on from here");
+    if (st == WEIR_LIMIT)
+        return fail(r, st,
+                    "there is more of one kind in one day or year than the store can hold. What "
+                    "was imported until now is kept; the rest of these files cannot be");
     return fail(r, st,
                 "the data cannot be stored: %s. Run the same import again, and it goes on "
                 "from here",
