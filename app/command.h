@@ -30,6 +30,7 @@ extern const struct command series_command;
 extern const struct command serve_command;
 extern const struct command stat_command;
 extern const struct command store_command;
+extern const struct command verify_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What stands around a number. Some need no home by what they are: marks of lists, ordinals,
+ * labels ("type 2"), levels of confidence, "three things". Others go together: ranges, "3 out of
+ * 4". And words say which way a number points: "fell by 3".
+ */
+#include <math.h>
+#include <string.h>
+
+#include "check/numbers_impl.h"
+
+enum {
+    REACH_BEHIND = 5, /* words: "3 bpm a night lower" */
+    KEYCAP = 0x20E3,
+    LESS_OR_EQUAL = 0x2264,
+};
+
+struct context {
+    const struct tokens *ts;
+    struct numbers *all;
+    double last_mark;    /* of a list */
+    double last_bracket; /* of (1) … (2) */
+};
+
+static struct weir_slice word(const struct context *c, size_t i)
+{
+    return token_text(c->ts, i);
+}
+
+/* The word i tokens before the number's first; empty when there is none. */
+static struct weir_slice word_before(const struct context *c, const struct number *n, size_t i)
+{
+    return n->first >= i ? token_text(c->ts, n->first - i) : (struct weir_slice){"", 0};
+}
+
+static bool sign_before(const struct context *c, const struct number *n, size_t i, uint32_t symbol)
+{
+    return n->first >= i && token_is_sign(c->ts, n->first - i, symbol);
+}
+
+static const struct token *first_token(const struct context *c, const struct number *n)
+{
+    return token_at(c->ts, n->first);
+}
+
+static bool is_bare(const struct context *c, const struct number *n)
+{
+    return n->kind == NUMBER_AMOUNT && n->sign == SIGN_NONE && first_token(c, n)->is_bare &&
+           n->first == n->last;
+}
+
+/* ---- by what they are ---- */
+
+/* Whether only marks of quotes, headings and lists stand before it on its line. */
+static bool begins_line(const struct context *c, const struct number *n)
+{
+    for (size_t i = n->first; i > 0; i--) {
+        const struct token *t = token_at(c->ts, i - 1);
+        if (t->kind == TOKEN_LINE) break;
+        if (t->kind != TOKEN_SIGN || !memchr("#>-+|(", (int)(t->symbol & 0x7F), 6)) return false;
+    }
+    return true;
+}
+
+/* "1." at the start of a line: a list begins with 1 and goes on by one. */
+static bool is_list_mark(struct context *c, const struct number *n)
+{
+    bool has_mark = token_is_sign(c->ts, n->last + 1u, '.') ||
+                    token_is_sign(c->ts, n->last + 1u, ')') ||
+                    token_is_sign(c->ts, n->last + 1u, ':');
+    if (!is_bare(c, n) || !has_mark || !begins_line(c, n)) return false;
+    bool goes_on = n->value == 1 || n->value == c->last_mark + 1 || n->value == c->last_mark;
+    if (goes_on) c->last_mark = n->value;
+    return goes_on;
+}
+
+/* "| 1 | ..." in the first cell of a table's row. */
+static bool is_row_number(struct context *c, const struct number *n)
+{
+    bool is_cell = is_bare(c, n) && sign_before(c, n, 1, '|') && begins_line(c, n) &&
+                   token_is_sign(c->ts, n->last + 1u, '|');
+    if (!is_cell || (n->value != 1 && n->value != c->last_mark + 1)) return false;
+    c->last_mark = n->value;
+    return true;
+}
+
+/* "(1) sleep, (2) walk" and "[1]". */
+static bool is_bracketed(struct context *c, const struct number *n)
+{
+    if (!is_bare(c, n) || n->value > 99) return false;
+    if (sign_before(c, n, 1, '[') && token_is_sign(c->ts, n->last + 1u, ']')) return true;
+    if (sign_before(c, n, 1, '^') && sign_before(c, n, 2, '[')) return true;
+    if (!token_is_sign(c->ts, n->last + 1u, ')') || word(c, n->last + 2u).len == 0) return false;
+    if (n->value != c->last_bracket + 1 || n->value > 20) return false;
+    bool is_open = sign_before(c, n, 1, '(') || word_before(c, n, 1).len == 0;
+    if (is_open) c->last_bracket = n->value;
+    return is_open;
+}
+
+static bool is_confidence(const struct context *c, const struct number *n)
+{
+    if (n->unit_class != UNIT_PERCENT || (n->value != 95 && n->value != 99 && n->value != 90))
+        return false;
+    for (size_t i = n->last + 1u; i < n->last + 4u; i++)
+        if (word_in(word(c, i), "ci|cis|confidence|credible|interval|intervals|certain"))
+            return true;
+    return false;
+}
+
+/* "82 out of 100", "7/10": the scale of a score. */
+static bool is_scale(const struct context *c, const struct number *n)
+{
+    if (!is_bare(c, n) || (n->value != 100 && n->value != 10 && n->value != 5)) return false;
+    if (n->unit_class != UNIT_NONE) return false;
+    bool is_of = word_is(word_before(c, n, 1), "of") && word_is(word_before(c, n, 2), "out");
+    return is_of || (sign_before(c, n, 1, '/') && n->first >= 2 &&
+                     token_at(c->ts, n->first - 2u)->kind == TOKEN_NUMBER);
+}
+
+static bool is_labelled(const struct context *c, const struct number *n)
+{
+    struct weir_slice before = word_before(c, n, 1);
+    if (sign_before(c, n, 1, '-')) before = word_before(c, n, 2);
+    if (sign_before(c, n, 1, '.') && word_in(word_before(c, n, 2), "no|nr|fig")) return true;
+    if (word_in(before, "day|week|month|night") && is_bare(c, n) && before.len > 0)
+        return before.ptr[0] < 'a' || n->unit_class == UNIT_NONE;
+    return (is_bare(c, n) || n->slack == 0.5) && n->value < 100 && word_is_label(before) &&
+           n->unit_class == UNIT_NONE;
+}
+
+/* "10k run", "a 5K": races. 24/7. 1️⃣. */
+static bool is_idiom(const struct context *c, const struct number *n)
+{
+    const struct token *t = first_token(c, n);
+    struct weir_slice behind = word(c, n->last + 1u);
+    char end = c->ts->text.ptr[t->end - 1u];
+    if (token_is_sign(c->ts, n->last + 1u, KEYCAP)) return true;
+    if ((end == 'k' || end == 'K') && word_in(behind, "run|runs|race|races|pace")) return true;
+    if (n->value == 24 && token_is_sign(c->ts, n->last + 1u, '/'))
+        return token_at(c->ts, n->last + 2u)->value == 7;
+    return n->value == 7 && sign_before(c, n, 1, '/') && n->first >= 2 &&
+           token_at(c->ts, n->first - 2u)->value == 24;
+}
+
+/* ---- words that look like numbers ---- */
+
+static bool is_in_words(const struct context *c, const struct number *n)
+{
+    return n->kind == NUMBER_AMOUNT && first_token(c, n)->kind == TOKEN_WORD;
+}
+
+/* "one of them", "the first one", "at one point"; but "one hour" and "only one" count. */
+static bool is_pronoun(const struct context *c, const struct number *n)
+{
+    if (!is_in_words(c, n) || n->value != 1 || n->first != n->last) return false;
+    if (n->unit_class == UNIT_PERCENT || n->is_share || n->is_range) return false;
+    if (word_in(word_before(c, n, 1), "only|just|exactly")) return false;
+    return n->unit_class != UNIT_KNOWN || word_in(word(c, n->last + 1u), "day|step|set");
+}
+
+/* "two things", "three small steps", "these two". */
+static bool is_rhetoric(const struct context *c, const struct number *n)
+{
+    bool is_small = (is_in_words(c, n) || is_bare(c, n)) && n->value >= 1 && n->value <= 12 &&
+                    n->slack == 0.5 && n->sign == SIGN_NONE;
+    if (!is_small || n->is_share) return false;
+    struct weir_slice behind = word(c, n->last + 1u);
+    if (word_is_rhetoric(behind)) return true;
+    if (n->unit_class == UNIT_NONE && word_is_rhetoric(word(c, n->last + 2u)) && behind.len > 3 &&
+        word_direction(behind) == 0)
+        return true;
+    return is_in_words(c, n) && word_in(word_before(c, n, 1), "the|these|those|all|other|of") &&
+           n->unit_class == UNIT_NONE;
+}
+
+/* "a third night", "the first half", "half marathon". */
+static bool is_no_fraction(const struct context *c, const struct number *n)
+{
+    double ignored;
+    struct weir_slice w = word(c, n->last), behind = word(c, n->last + 1u);
+    if (!is_in_words(c, n) || n->unit_class == UNIT_RATIO || !word_fraction(w, &ignored))
+        return false;
+    if (token_is_dash(c->ts, n->last + 1u)) behind = word(c, n->last + 2u);
+    if (word_in(w, "half|halves"))
+        return word_in(word_before(c, n, 1),
+                       "first|second|other|latter|last|either|each|the|this") ||
+               word_in(behind, "marathon|life|lives|way|time");
+    if (w.ptr[w.len - 1] == 's' || n->first == n->last || n->unit_class == UNIT_KNOWN) return false;
+    if (behind.len == 0 || word_in(behind, "of|the|as|your|as|to|in|on|at|and|or|compared|"
+                                           "than|from|over|after|during|when|since|for"))
+        return false;
+    return word_direction(behind) == 0;
+}
+
+/* "double-check", "double down". */
+static bool is_no_ratio(const struct context *c, const struct number *n)
+{
+    struct weir_slice behind = word(c, n->last + 1u);
+    if (token_is_dash(c->ts, n->last + 1u)) behind = word(c, n->last + 2u);
+    return is_in_words(c, n) && n->unit_class == UNIT_RATIO &&
+           word_in(behind, "check|checked|checking|down|edged|blind");
+}
+
+static const char *reason(struct context *c, const struct number *n)
+{
+    if (n->kind != NUMBER_AMOUNT) return NULL;
+    if (is_list_mark(c, n) || is_row_number(c, n)) return "list mark";
+    if (is_bracketed(c, n)) return "reference mark";
+    if (is_confidence(c, n)) return "level of confidence";
+    if (is_scale(c, n)) return "scale";
+    if (is_idiom(c, n) || is_labelled(c, n)) return "label";
+    if (is_no_fraction(c, n) || is_no_ratio(c, n)) return "ordinal";
+    if (is_pronoun(c, n) || is_rhetoric(c, n)) return "figure of speech";
+    return NULL;
+}
+
+/* ---- those that go together ---- */
+
+static bool is_to(const struct context *c, const struct number *a, const struct number *b)
+{
+    size_t gap = b->first - a->last;
+    if (gap < 2) return false;
+    /* Between them: a dash, or a word, maybe behind a unit. */
+    for (size_t i = a->last + 1u; i < b->first; i++)
+        if (token_at(c->ts, i)->kind == TOKEN_LINE) return false;
+    size_t at = b->first - 1u;
+    if (token_is_dash(c->ts, at) || b->sign == SIGN_MINUS) return gap <= 3;
+    if (word_is(word(c, at), "and")) return word_is(word_before(c, a, 1), "between") && gap <= 4;
+    return word_in(word(c, at), "to|or") && gap <= 4;
+}
+
+/* "3 out of 4", "3 of the 4", "3 in 4", "3/4". */
+static bool is_share(const struct context *c, const struct number *a, const struct number *b)
+{
+    size_t gap = b->first - a->last;
+    struct weir_slice first = word(c, a->last + 1u);
+    if (gap == 2) return token_is_sign(c->ts, a->last + 1u, '/') || word_in(first, "in|of");
+    if (gap == 3 && word_is(first, "of")) return word_in(word(c, a->last + 2u), "the|your|those");
+    return gap >= 3 && gap <= 4 && word_is(word(c, b->first - 1u), "of") &&
+           word_is(word(c, b->first - 2u), "out");
+}
+
+static void pair(const struct context *c, struct number *a, const struct number *b)
+{
+    if (a->kind != NUMBER_AMOUNT || b->kind != NUMBER_AMOUNT) return;
+    bool is_slash = b->first - a->last == 2 && token_is_sign(c->ts, a->last + 1u, '/');
+    a->is_range = is_to(c, a, b);
+    a->is_share = is_share(c, a, b);
+    if (!a->is_range && !is_slash) return;
+    if (a->unit_class != UNIT_NONE || b->unit_class == UNIT_NONE) return;
+    a->unit_class = b->unit_class;
+    a->long_days = b->long_days;
+    memcpy(a->unit, b->unit, sizeof a->unit);
+}
+
+/* ---- which way ---- */
+
+static bool ends_sentence(const struct context *c, size_t i)
+{
+    const struct token *t = token_at(c->ts, i);
+    if (t->kind == TOKEN_LINE) return token_at(c->ts, i + 1)->kind == TOKEN_LINE;
+    bool is_end =
+        t->kind == TOKEN_SIGN && (t->symbol == '.' || t->symbol == ';' || t->symbol == '!' ||
+                                  t->symbol == '?' || t->symbol == '|');
+    return is_end && !token_at(c->ts, i + 1)->is_glued;
+}
+
+/* The direction that stands behind it, in the same breath: "3 bpm lower". */
+static int direction_behind(const struct context *c, const struct number *n)
+{
+    for (size_t i = n->last + 1u; i <= n->last + REACH_BEHIND; i++) {
+        const struct token *t = token_at(c->ts, i);
+        if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_LINE) break;
+        if (t->kind == TOKEN_SIGN && t->symbol != '%' && t->symbol != '/') break;
+        int direction = word_direction(word(c, i));
+        if (direction != 0) return direction;
+        if (word_in(word(c, i), "and|but|while|when|to|from")) break;
+    }
+    return 0;
+}
+
+static int direction_before(const struct context *c, const struct number *n)
+{
+    for (size_t i = n->first; i > 0 && !ends_sentence(c, i - 1); i--) {
+        int direction = word_direction(word(c, i - 1));
+        /* "over the last 30 days" points nowhere. */
+        bool is_place = word_in(word(c, i - 1), "over|under|up|off|short|down") &&
+                        word_in(word(c, i), "the|this|these|that|your|last|past|to|a");
+        if (direction != 0 && !is_place) return direction;
+    }
+    return 0;
+}
+
+/* "p < 0.05", "p-value below 0.05". */
+static bool is_p_bound(const struct context *c, const struct number *n)
+{
+    const struct token *t = n->first > 0 ? token_at(c->ts, n->first - 1u) : NULL;
+    bool is_less =
+        t && ((t->kind == TOKEN_SIGN && (t->symbol == '<' || t->symbol == LESS_OR_EQUAL)) ||
+              word_in(word_before(c, n, 1), "below|under|than"));
+    if (!is_less || n->value <= 0 || n->value >= 1) return false;
+    for (size_t i = 2; i <= 6; i++)
+        if (word_in(word_before(c, n, i), "p|q")) return true;
+    return false;
+}
+
+/* "the low 60s", "mid-50s". */
+static bool is_decade(const struct context *c, const struct number *n)
+{
+    if (fmod(n->value, 10) != 0 || !token_at(c->ts, n->first)->is_bare) return false;
+    struct weir_slice s = word(c, n->first + 1u);
+    struct weir_slice before = word_before(c, n, 1);
+    if (sign_before(c, n, 1, '-')) before = word_before(c, n, 2);
+    return word_is(s, "s") && word_in(before, "low|mid|high|upper|lower|the|your|late|early");
+}
+
+void context_read(const struct tokens *ts, struct numbers *all)
+{
+    struct context c = {.ts = ts, .all = all};
+    for (size_t i = 0; i + 1 < all->n; i++) pair(&c, &all->list[i], &all->list[i + 1]);
+    for (size_t i = 0; i < all->n; i++) {
+        struct number *n = &all->list[i];
+        n->exempt = reason(&c, n);
+        if (n->kind != NUMBER_AMOUNT) continue;
+        n->is_p_bound = is_p_bound(&c, n);
+        n->is_decade = is_decade(&c, n);
+        if (n->is_decade) n->unit_class = UNIT_NONE; /* its s is no second */
+        int direction = direction_behind(&c, n);
+        if (direction == 0) direction = direction_before(&c, n);
+        n->is_carried = direction < 0 && n->sign == SIGN_NONE;
+    }
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Homes for numbers. An entry is turned into the units of the text, and compared there; of all
+ * entries that fit the nearest is the home. What has none may be known from elsewhere: the
+ * question, the windows of the plan, the window of an entry, and how many days that has.
+ */
+#include "check/verify.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "check/numbers_impl.h"
+#include "data/catalogue.h"
+
+static const double RELATIVE = 0.02;   /* of the entry */
+static const double ABSOLUTE = 0.05;   /* in the units of the text */
+static const double CLOCK_MINUTES = 8; /* "23:15" is 23:16, to the quarter of an hour */
+static const double CLOCK_HOURS = 30;  /* "11 pm", minutes */
+static const double EPSILON = 1e-9;    /* relative; what adding and dividing may cost */
+
+enum { DAY_MINUTES = 1440, HALF_DAY_MINUTES = 720, MAX_READINGS = 6 };
+
+/* A date that is known; of a window, its days from the first to the last. */
+struct span {
+    int32_t from, to;
+    int year, month, day; /* as written, where it is no whole date */
+};
+
+struct work {
+    const struct verify_input *input;
+    struct arena *arena;
+    struct numbers all;
+    struct tokens tokens;
+    struct numbers *known; /* of each known text, then of each entry's window */
+    size_t n_known;
+    struct span *spans; /* one for each date that is known, and one for each window */
+    size_t n_spans;
+    struct verified *out;
+};
+
+/* ---- near ---- */
+
+/* Whether `shown` is `entry`, both in the units of the text; `raw` is the entry as it stands. */
+static bool is_near(const struct number *n, double shown, double entry, double raw)
+{
+    double off = fabs(shown - entry);
+    double allowed = fmax(RELATIVE * fabs(entry), ABSOLUTE) * (1 + EPSILON);
+    if (!(off <= allowed)) return false;
+    if (fabs(entry) >= 1 && fabs(raw) >= 1) return true;
+    return off <= n->slack * (1 + 1e-6) + EPSILON;
+}
+
+/* How far a number is from an entry, relative; INFINITY: it is another one. */
+static double distance(const struct number *n, double shown, double entry, double raw)
+{
+    double best = INFINITY;
+    if (is_near(n, shown, entry, raw)) best = fabs(shown - entry);
+    bool is_turned = n->sign == SIGN_EITHER || (n->is_carried && entry < 0);
+    if (is_turned && is_near(n, shown, -entry, raw)) best = fmin(best, fabs(shown + entry));
+    return best / fmax(fabs(entry), ABSOLUTE);
+}
+
+/* ---- units ---- */
+
+enum entry_class { ENTRY_PLAIN, ENTRY_COUNT, ENTRY_PERCENT, ENTRY_FRACTION, ENTRY_UNIT };
+
+/* "min/day" and "hours per night" are minutes and hours. */
+static struct weir_slice without_rate(struct weir_slice unit)
+{
+    static const char *const rates[] = {"/day",       "/night",    "/week", " per day",
+                                        " per night", " per week", "/d"};
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
+        size_t len = strlen(rates[i]);
+        if (unit.len > len &&
+            word_is((struct weir_slice){unit.ptr + unit.len - len, len}, rates[i]))
+            return (struct weir_slice){unit.ptr, unit.len - len};
+    }
+    return unit;
+}
+
+static enum entry_class class_of(struct weir_slice unit)
+{
+    if (unit.len == 0 || word_in(unit, "points|score|index|z|sd")) return ENTRY_PLAIN;
+    if (word_in(unit, "count|n|events")) return ENTRY_COUNT;
+    if (word_in(unit, "%|percent|pct|percentage|pp|percentage points|percent points"))
+        return ENTRY_PERCENT;
+    if (word_in(unit, "fraction|ratio|share|proportion|x|times|r|rho|tau|probability|p|auc"))
+        return ENTRY_FRACTION;
+    double days;
+    enum unit_class c = word_unit(unit, &days);
+    if (c == UNIT_COUNT) return ENTRY_COUNT;
+    if (c == UNIT_LONG) return ENTRY_UNIT;
+    return unit_find(unit) ? ENTRY_UNIT : ENTRY_PLAIN;
+}
+
+/* Values in the text's units that an entry may be meant by. */
+struct readings {
+    double value[MAX_READINGS];
+    size_t n;
+};
+
+static void add(struct readings *r, double value)
+{
+    if (r->n < MAX_READINGS && isfinite(value)) r->value[r->n++] = value;
+}
+
+/* An entry in `from` as `to`: both units and factors, and for changes the factor alone. */
+static bool convert(const char *to, const char *from, double value, struct readings *r)
+{
+    double zero, one;
+    if (!unit_convert(to, from, 0, &zero) || !unit_convert(to, from, 1, &one)) return false;
+    add(r, (value - zero) / (one - zero));
+    if (zero != 0) add(r, value / (one - zero));
+    return true;
+}
+
+static bool is_day_word(struct weir_slice unit)
+{
+    return word_in(unit, "d|day|days|night|nights");
+}
+
+static bool is_mass_free(const char *unit)
+{
+    return word_in(weir_slice_of(unit), "step|steps|floor|floors|flight|flights|drink|drinks|d|day|"
+                                        "days|cup|cups|beats|breaths");
+}
+
+static void read_known_unit(const struct number *n, struct weir_slice unit, enum entry_class c,
+                            double value, struct readings *r)
+{
+    char from[LEDGER_NAME_BYTES + 1];
+    memcpy(from, unit.ptr, unit.len);
+    from[unit.len] = '\0';
+    if (word_is(unit, n->unit)) add(r, value);
+    else if (c == ENTRY_PLAIN || (c == ENTRY_COUNT && is_mass_free(n->unit))) add(r, value);
+    else if (c == ENTRY_UNIT) convert(n->unit, from, value, r);
+}
+
+static void read_percent(enum entry_class c, double value, struct readings *r)
+{
+    if (c == ENTRY_PERCENT || c == ENTRY_PLAIN) add(r, value);
+    if (c == ENTRY_FRACTION || c == ENTRY_PLAIN) add(r, value * 100);
+}
+
+/* Weeks, months and years are days, or themselves. */
+static void read_long(const struct number *n, struct weir_slice unit, enum entry_class c,
+                      double value, struct readings *r)
+{
+    double days = 0;
+    if (word_unit(unit, &days) == UNIT_LONG) add(r, value * days / n->long_days);
+    else if (is_day_word(unit)) add(r, value / n->long_days);
+    else if (c == ENTRY_PLAIN || c == ENTRY_COUNT) add(r, value);
+}
+
+static void read_ratio(const struct number *n, enum entry_class c, double value, struct readings *r)
+{
+    if (c != ENTRY_UNIT && c != ENTRY_PERCENT) add(r, value);
+    if (c == ENTRY_PERCENT && !isnan(n->change)) add(r, 1 + value / 100);
+}
+
+static void read_bare(const struct number *n, enum entry_class c, double value, struct readings *r)
+{
+    add(r, value);
+    if (c == ENTRY_PERCENT && fabs(n->value) <= 1) add(r, value / 100);
+}
+
+static void read_entry(const struct number *n, const struct ledger_entry *e, struct readings *r)
+{
+    struct weir_slice unit = without_rate(e->unit);
+    if (unit_find(e->unit)) unit = e->unit;
+    enum entry_class c = class_of(unit);
+    r->n = 0;
+    switch (n->unit_class) {
+    case UNIT_NONE: read_bare(n, c, e->value, r); break;
+    case UNIT_KNOWN: read_known_unit(n, unit, c, e->value, r); break;
+    case UNIT_PERCENT: read_percent(c, e->value, r); break;
+    case UNIT_RATIO: read_ratio(n, c, e->value, r); break;
+    case UNIT_COUNT:
+        if (c == ENTRY_PLAIN || c == ENTRY_COUNT || is_day_word(unit)) add(r, e->value);
+        break;
+    case UNIT_LONG: read_long(n, unit, c, e->value, r); break;
+    }
+}
+
+/* ---- one number, one entry ---- */
+
+static double amount_distance(const struct number *n, double shown, const struct ledger_entry *e)
+{
+    struct readings r;
+    double best = INFINITY;
+    read_entry(n, e, &r);
+    for (size_t i = 0; i < r.n; i++) {
+        double entry = r.value[i], raw = n->unit_class == UNIT_PERCENT ? e->value : entry;
+        bool is_in_decade = n->is_decade && entry >= shown && entry < shown + 10;
+        if (is_in_decade) best = RELATIVE;
+        if (n->is_decade) continue;
+        best = fmin(best, distance(n, shown, entry, raw));
+        if (n->scale != 1) best = fmin(best, distance(n, shown * n->scale, entry, raw));
+    }
+    return best;
+}
+
+static bool is_p(struct weir_slice claim)
+{
+    size_t i = claim.len;
+    while (i > 0 && claim.ptr[i - 1] != '.') i--;
+    return word_in((struct weir_slice){claim.ptr + i, claim.len - i},
+                   "p|p_value|pvalue|p-value|q|q_value|p_adjusted|p_corrected|p_adj");
+}
+
+/* Minutes around the clock between two times. */
+static double clock_gap(double a, double b)
+{
+    double gap = fmod(fabs(a - b), DAY_MINUTES);
+    return fmin(gap, DAY_MINUTES - gap);
+}
+
+/* "5:31 /km" against an entry that is a pace, in minutes and seconds. */
+static double pace_distance(const struct number *n, const struct ledger_entry *e)
+{
+    struct readings r = {.n = 0};
+    char from[LEDGER_NAME_BYTES + 1];
+    memcpy(from, e->unit.ptr, e->unit.len);
+    from[e->unit.len] = '\0';
+    convert(n->unit_class == UNIT_KNOWN ? n->unit : from, from, e->value, &r);
+    if (r.n == 0) return INFINITY;
+    double off = fabs(n->duration[1] - fabs(r.value[0]));
+    return off <= RELATIVE * fabs(r.value[0]) ? off / fabs(r.value[0]) : INFINITY;
+}
+
+static bool is_pace(struct weir_slice unit)
+{
+    const struct unit *u = unit.len > 0 ? unit_find(unit) : NULL;
+    return u && strcmp(u->dimension, "pace") == 0;
+}
+
+/* A time against an entry in minutes after midnight; hh:mm may also be a duration. */
+static double clock_distance(const struct number *n, const struct ledger_entry *e)
+{
+    struct weir_slice unit = without_rate(e->unit);
+    double minutes = e->value, best = INFINITY;
+    bool is_time = word_is(unit, "clock");
+    if (is_pace(e->unit)) return pace_distance(n, e);
+    if (is_pace(weir_slice_of(n->unit))) return INFINITY;
+    char from[LEDGER_NAME_BYTES + 1];
+    memcpy(from, unit.ptr, unit.len);
+    from[unit.len] = '\0';
+    if (!is_time && unit.len > 0 && !unit_convert(from, "min", e->value, &minutes)) return INFINITY;
+    double gap = clock_gap(n->value, minutes);
+    if (n->is_twelve) gap = fmin(gap, clock_gap(n->value + HALF_DAY_MINUTES, minutes));
+    if (gap <= (n->has_minutes ? CLOCK_MINUTES : CLOCK_HOURS)) best = gap / DAY_MINUTES;
+    for (size_t i = 0; i < 2 && !is_time; i++) {
+        double off = fabs(n->duration[i] - fabs(minutes));
+        double allowed = i == 0 ? CLOCK_MINUTES : RELATIVE * fabs(minutes);
+        if (off <= allowed) best = fmin(best, off / DAY_MINUTES);
+    }
+    return best;
+}
+
+static double entry_distance(const struct number *n, const struct ledger_entry *e)
+{
+    if (e->is_rejected || isnan(e->value) || n->kind == NUMBER_DATE) return INFINITY;
+    if (n->kind == NUMBER_CLOCK) return clock_distance(n, e);
+    if (n->is_p_bound && is_p(e->claim) && e->value < n->value) return RELATIVE;
+    return amount_distance(n, n->value, e);
+}
+
+/* A number of days, nights or readings may be an entry's n. */
+static bool is_n(const struct number *n, const struct ledger_entry *e)
+{
+    if (e->is_rejected || isnan(e->n) || n->kind != NUMBER_AMOUNT || n->sign != SIGN_NONE)
+        return false;
+    double days = n->unit_class == UNIT_LONG ? n->long_days : 1;
+    bool counts = n->unit_class == UNIT_NONE || n->unit_class == UNIT_COUNT ||
+                  (n->unit_class == UNIT_LONG && days == 7) ||
+                  (n->unit_class == UNIT_KNOWN && is_day_word(weir_slice_of(n->unit)));
+    return counts && fabs(n->value * days - e->n) <= EPSILON;
+}
+
+static const struct ledger_entry *find_home(struct work *w, const struct number *n,
+                                            const char **why)
+{
+    const struct ledger *l = w->input->ledger;
+    const struct ledger_entry *home = NULL;
+    double best = INFINITY;
+    for (size_t i = 0; i < l->n; i++) {
+        double d = entry_distance(n, &l->entries[i]);
+        if (d < best) best = d, home = &l->entries[i];
+    }
+    *why = "value";
+    for (size_t i = 0; i < l->n && !home; i++)
+        if (is_n(n, &l->entries[i])) home = &l->entries[i], *why = "n";
+    return home;
+}
+
+/* ---- what is known ---- */
+
+static void add_span(struct work *w, const struct number *n)
+{
+    struct span s = {DAY_NONE, DAY_NONE, n->year, n->month, n->day};
+    if (n->year > 0 && n->month > 0 && n->day > 0)
+        s.from = s.to = day_from_civil(n->year, n->month, n->day);
+    w->spans[w->n_spans++] = s;
+}
+
+/* The dates of one text, and the window from the first to the last of them. */
+static void add_spans(struct work *w, const struct numbers *known)
+{
+    int32_t from = DAY_NONE, to = DAY_NONE;
+    for (size_t i = 0; i < known->n; i++) {
+        if (known->list[i].kind != NUMBER_DATE) continue;
+        add_span(w, &known->list[i]);
+        int32_t day = w->spans[w->n_spans - 1].from;
+        if (day == DAY_NONE) continue;
+        if (from == DAY_NONE || day < from) from = day;
+        if (to == DAY_NONE || day > to) to = day;
+    }
+    if (from != to) w->spans[w->n_spans++] = (struct span){.from = from, .to = to};
+}
+
+static enum weir_status read_known(struct work *w)
+{
+    const struct verify_input *in = w->input;
+    const struct ledger *l = in->ledger;
+    struct tokens tokens;
+    size_t total = 0;
+    w->known = arena_alloc(w->arena, (in->n_known + l->n + 1) * sizeof *w->known);
+    if (!w->known) return w->arena->status;
+    for (size_t i = 0; i < in->n_known + l->n; i++) {
+        bool is_given = i < in->n_known;
+        const struct weir_slice *text =
+            is_given ? &in->known[i] : &l->entries[i - in->n_known].window;
+        if (text->len == 0 || (!is_given && l->entries[i - in->n_known].is_rejected)) continue;
+        struct numbers *k = &w->known[w->n_known++];
+        enum weir_status st = numbers_find(&tokens, k, *text, w->arena);
+        if (st != WEIR_OK) return st;
+        total += k->n + 1;
+    }
+    w->spans = arena_alloc(w->arena, (total + 1) * sizeof *w->spans);
+    if (!w->spans) return w->arena->status;
+    for (size_t i = 0; i < w->n_known; i++) add_spans(w, &w->known[i]);
+    return WEIR_OK;
+}
+
+/* Whether a month or a year, or a day without a year, is what a date says. */
+static bool says(const struct number *n, int year, int month, int day)
+{
+    return (n->year == 0 || year == 0 || n->year == year) && (n->month == 0 || n->month == month) &&
+           (n->day == 0 || n->day == day);
+}
+
+static bool is_inside(const struct number *n, const struct span *s)
+{
+    if (n->day > 0 || s->from == DAY_NONE) return false;
+    int32_t first = day_month_first(n->year, n->month > 0 ? n->month : 1);
+    int32_t last = day_month_last(n->year, n->month > 0 ? n->month : 12);
+    return n->year > 0 && first <= s->to && last >= s->from;
+}
+
+/* A day has to be a date or an end of a window; months and years have to touch a window. */
+static bool is_known_date(const struct work *w, const struct number *n)
+{
+    for (size_t i = 0; i < w->n_spans; i++) {
+        const struct span *s = &w->spans[i];
+        if (s->year + s->month + s->day > 0 && says(n, s->year, s->month, s->day)) return true;
+        if (is_inside(n, s)) return true;
+    }
+    return false;
+}
+
+static double in_days(const struct number *n)
+{
+    if (n->unit_class == UNIT_LONG) return n->value * n->long_days;
+    if (n->unit_class == UNIT_COUNT) return n->value;
+    return n->unit_class == UNIT_KNOWN && is_day_word(weir_slice_of(n->unit)) ? n->value : NAN;
+}
+
+/* "31 days", "four weeks", "one month": how long a window is. */
+static bool is_window_length(const struct work *w, const struct number *n)
+{
+    double days = in_days(n);
+    double slack = n->unit_class == UNIT_LONG && n->long_days > 14 ? 3 : 0.5;
+    if (isnan(days) || n->kind != NUMBER_AMOUNT) return false;
+    for (size_t i = 0; i < w->n_spans; i++) {
+        const struct span *s = &w->spans[i];
+        if (s->from == s->to) continue;
+        if (fabs(days - (s->to - s->from + 1)) < slack) return true;
+    }
+    return false;
+}
+
+static bool is_same_unit(const struct number *a, const struct number *b)
+{
+    if (a->unit_class == UNIT_NONE || b->unit_class == UNIT_NONE) return true;
+    if (a->unit_class != b->unit_class) return false;
+    double ignored;
+    return a->unit_class != UNIT_KNOWN || unit_convert(a->unit, b->unit, 1, &ignored);
+}
+
+static bool is_same_number(const struct number *a, const struct number *b)
+{
+    double days_a = in_days(a), days_b = in_days(b), converted;
+    if (a->kind != b->kind) return false;
+    if (a->kind == NUMBER_DATE) return false; /* spans have them */
+    if (a->kind == NUMBER_CLOCK)
+        return clock_gap(a->value, b->value) == 0 ||
+               ((a->is_twelve || b->is_twelve) &&
+                clock_gap(a->value, b->value) == HALF_DAY_MINUTES);
+    if (fabs(days_a - days_b) < EPSILON) return true;
+    if (is_same_unit(a, b) && a->unit_class == UNIT_KNOWN && b->unit_class == UNIT_KNOWN)
+        return unit_convert(a->unit, b->unit, a->value, &converted) &&
+               fabs(converted - b->value) <= EPSILON * fabs(b->value);
+    return is_same_unit(a, b) && fabs(a->value) == fabs(b->value);
+}
+
+static const char *find_known(const struct work *w, const struct number *n)
+{
+    if (n->kind == NUMBER_DATE) return is_known_date(w, n) ? "date of the plan" : NULL;
+    for (size_t i = 0; i < w->n_known; i++)
+        for (size_t k = 0; k < w->known[i].n; k++)
+            if (is_same_number(n, &w->known[i].list[k])) return "in the question or the plan";
+    return is_window_length(w, n) ? "length of a window" : NULL;
+}
+
+/* ---- all of them ---- */
+
+static void settle(struct work *w, size_t i)
+{
+    const struct number *n = &w->all.list[i];
+    struct verified *v = &w->out[i];
+    v->home = NULL;
+    v->outcome = VERIFY_EXEMPT;
+    v->why = n->exempt;
+    if (n->exempt) return;
+    v->home = find_home(w, n, &v->why);
+    v->outcome = VERIFY_HOME;
+    if (v->home) return;
+    v->why = find_known(w, n);
+    v->outcome = v->why ? VERIFY_EXEMPT : VERIFY_LACK;
+    if (!v->why) v->why = "no home";
+}
+
+/* "3 out of 4": both are at home where the share is. */
+static void settle_share(struct work *w, size_t i)
+{
+    const struct number *a = &w->all.list[i], *b = &w->all.list[i + 1];
+    struct verified *v = &w->out[i];
+    if (!a->is_share || b->value == 0) return;
+    if (v[0].outcome != VERIFY_LACK && v[1].outcome != VERIFY_LACK) return;
+    struct number share = *a;
+    share.value = a->value / b->value;
+    share.slack = ABSOLUTE;
+    share.unit_class = UNIT_RATIO;
+    const char *why;
+    const struct ledger_entry *home = find_home(w, &share, &why);
+    if (!home) {
+        share.value *= 100;
+        share.unit_class = UNIT_PERCENT;
+        home = find_home(w, &share, &why);
+    }
+    for (size_t k = 0; home && k < 2; k++) {
+        v[k].home = home;
+        v[k].outcome = VERIFY_HOME;
+        v[k].why = "value";
+    }
+}
+
+/* "10 500" as one number, when that has a home and the two have not. */
+static bool settle_joined(struct work *w, size_t i)
+{
+    struct number joined = w->all.list[i];
+    const struct number *next = &w->all.list[i + 1];
+    if (isnan(joined.joined)) return false;
+    joined.value = joined.joined;
+    joined.unit_class = next->unit_class;
+    joined.long_days = next->long_days;
+    joined.slack = 0.5;
+    memcpy(joined.unit, next->unit, sizeof joined.unit);
+    const char *why;
+    const struct ledger_entry *home = find_home(w, &joined, &why);
+    if (!home) return false;
+    w->all.list[i] = joined;
+    w->all.list[i].end = next->end;
+    w->out[i] = (struct verified){.home = home, .why = why, .outcome = VERIFY_HOME};
+    return true;
+}
+
+/* Lines and columns, in one pass over the text. */
+static void place(struct work *w, size_t n)
+{
+    struct weir_slice text = w->input->text;
+    size_t at = 0, line = 1, column = 1;
+    for (size_t i = 0; i < n; i++) {
+        for (; at < w->out[i].offset; at++) {
+            if (text.ptr[at] == '\n') line++, column = 1;
+            else if (((unsigned char)text.ptr[at] & 0xC0) != 0x80) column++;
+        }
+        w->out[i].line = line;
+        w->out[i].column = column;
+    }
+}
+
+static size_t settle_all(struct work *w)
+{
+    size_t n_out = 0;
+    for (size_t i = 0; i < w->all.n; i++) settle(w, i);
+    for (size_t i = 0; i + 1 < w->all.n; i++) settle_share(w, i);
+    for (size_t i = 0; i < w->all.n; i++) {
+        bool is_joined = i + 1 < w->all.n && settle_joined(w, i);
+        const struct number *n = &w->all.list[i];
+        struct verified v = w->out[i];
+        v.offset = n->start;
+        v.len = n->end - n->start;
+        v.value = n->kind == NUMBER_DATE ? NAN : n->value;
+        w->out[n_out++] = v;
+        i += is_joined;
+    }
+    return n_out;
+}
+
+enum weir_status verify_text(struct verify_result *out, const struct verify_input *input,
+                             struct arena *arena)
+{
+    struct work w = {.input = input, .arena = arena};
+    *out = (struct verify_result){0};
+    enum weir_status st = numbers_find(&w.tokens, &w.all, input->text, arena);
+    if (st != WEIR_OK) return st;
+    st = read_known(&w);
+    if (st != WEIR_OK) return st;
+    w.out = arena_alloc(arena, (w.all.n + 1) * sizeof *w.out);
+    if (!w.out) return arena->status;
+    size_t n = settle_all(&w);
+    place(&w, n);
+    *out = (struct verify_result){.numbers = w.out, .n = n};
+    for (size_t i = 0; i < n; i++) out->n_lacking += w.out[i].outcome == VERIFY_LACK;
+    return WEIR_OK;
+}
