@@ -132,6 +132,9 @@ struct frame {
     bool is_trend, is_correlation, is_streak, is_rolling, is_list, is_anomaly, is_distribution;
     bool is_spread, is_present; /* "do I": a habit */
     bool has_comparative;       /* "more", "higher" */
+    bool has_only;              /* "only", "restricted to" */
+    bool has_day_part;          /* "in the evening" */
+    bool has_night_part;        /* "at night" */
     bool has_data_word;         /* "how much data" */
     enum plan_method method;
     bool has_per, per_is_word; /* "weekly" */

@@ -147,6 +147,9 @@ static void drop_verb(struct builder *b)
     static const char *const walked[] = {"steps", "distance", "active_minutes", "floors", NULL};
     if (!b->sport || b->n_metrics == 0 || !is_verb(b->p, b->sport)) return;
     struct mention *m = b->metrics[0];
+    for (size_t i = 1; i < b->n_metrics; i++) /* "sleep over 7 hours and walk over 10000 steps" */
+        if (names_one_of(b->metrics[i]->metric, walked) && b->metrics[i]->at > b->sport->at)
+            m = b->metrics[i];
     /* "how high did my stress climb" */
     bool is_climb =
         b->sport->activity && strcmp(b->sport->activity->name, "climb") == 0 && !m->has_field;
@@ -530,6 +533,36 @@ static bool gives_number(const struct plan *plan)
            plan->op == PLAN_CHANGE || plan->op == PLAN_COUNT;
 }
 
+/* "higher", "than", "difference" in a question whose plan compares nothing. */
+static bool is_comparison_ignored(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    const struct plan *plan = b->plan;
+    bool is_said = f->has_comparative || f->has_than || f->is_difference;
+    bool is_range = plan->op == PLAN_AGGREGATE && plan->stat == STAT_RANGE;
+    bool compares = plan->op == PLAN_COMPARE || plan->op == PLAN_CHANGE || plan->op == PLAN_TREND ||
+                    plan->op == PLAN_CORRELATE;
+    return is_said && !compares && !is_range;
+}
+
+/* "in the evening" of what is known by the day; "at night" of what is not measured then. */
+static bool is_part_ignored(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    const struct metric *m = b->plan->subject == PLAN_OF_METRIC ? b->plan->metric : NULL;
+    bool is_clock = m && strcmp(m->unit, "clock") == 0;
+    bool is_nightly = m && (m->daily != DAILY_SUM || strcmp(m->group, "sleep") == 0);
+    return (f->has_day_part && !is_clock) || (f->has_night_part && !is_nightly);
+}
+
+/* "only" with nothing that it could be restricted to. */
+static bool is_only_ignored(const struct builder *b)
+{
+    const struct plan *plan = b->plan;
+    bool is_whole = plan->where.n == 0 && b->p->f.n_windows == 0;
+    return b->p->f.has_only && is_whole && plan->subject != PLAN_OF_WORKOUTS;
+}
+
 /* What was said and would be ignored, in a sentence; NULL when nothing is. */
 static const char *what_is_ignored(const struct builder *b)
 {
@@ -538,6 +571,10 @@ static const char *what_is_ignored(const struct builder *b)
     bool is_date = f->asks_when || f->asks_which;
     if (is_date && gives_number(plan))
         return "A date is asked for, and a number would be the answer.";
+    if (is_comparison_ignored(b)) return "It is not clear what is to be compared.";
+    if (is_part_ignored(b))
+        return "The values are those of whole days: parts of a day cannot be asked for.";
+    if (is_only_ignored(b)) return "It is not clear what this is restricted to.";
     if (f->has_group && plan->op != PLAN_GROUP) return "Grouping does not fit into this question.";
     if (is_rank_ignored(f, plan)) return "A ranking does not fit into this question.";
     bool is_newest = f->newest > 0 && plan->newest == 0 && plan->op != PLAN_FIND;

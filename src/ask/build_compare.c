@@ -20,10 +20,14 @@ bool applies_correlate(const struct builder *b)
     return f->is_correlation || (is_method && b->n_metrics == 2);
 }
 
-bool build_correlate(struct builder *b)
+static bool has_two_metrics(struct builder *b)
 {
     struct parse *p = b->p;
-    struct plan *plan = b->plan;
+    if (b->n_metrics < 2 && text_in(p, 0, "how well")) {
+        ask_refuse(p,
+                   "How well is a judgement: ask for a number, such as the length or the score.");
+        return false;
+    }
     if (b->n_metrics != 2) {
         ask_refuse(p,
                    b->n_metrics < 2
@@ -32,6 +36,14 @@ bool build_correlate(struct builder *b)
                    b->n_metrics);
         return false;
     }
+    return true;
+}
+
+bool build_correlate(struct builder *b)
+{
+    struct parse *p = b->p;
+    struct plan *plan = b->plan;
+    if (!has_two_metrics(b)) return false;
     struct mention *x = b->metrics[0], *y = b->metrics[1];
     int lag = 0;
     if (p->f.lag_is_general) lag = p->f.lag;
@@ -116,8 +128,17 @@ static bool implies_others(const struct builder *b)
            b->n_metrics > 0;
 }
 
+/* "how does my sleep differ on weekends": from the other days of the week. */
+static bool implies_half(const struct frame *f)
+{
+    bool is_one = f->has_weekend != f->has_weekday && f->weekdays == 0 && f->n_scopes == 1;
+    bool is_versus = f->is_difference || f->has_comparative;
+    return is_one && is_versus && f->n_windows <= 1 && !f->implies_previous && !f->is_trend;
+}
+
 static bool is_two_halves(const struct frame *f)
 {
+    if (implies_half(f)) return true;
     return (f->has_weekend && f->has_weekday) || (f->weekdays != 0 && f->weekdays_b != 0);
 }
 
@@ -233,7 +254,8 @@ static bool two_halves(struct builder *b)
         other = f->weekdays_b;
     } else {
         bool is_turned =
-            f->weekday_first || (f->has_than && f->weekday_at < f->weekend_at && !f->has_minus);
+            f->weekday_first || !f->has_weekend ||
+            (f->has_weekday && f->has_than && f->weekday_at < f->weekend_at && !f->has_minus);
         if (is_turned) {
             a = WEEKDAY_SET;
             other = WEEKEND_SET;

@@ -315,6 +315,20 @@ bool applies_group(const struct builder *b)
     return f->has_group && (b->n_metrics > 0 || b->sport);
 }
 
+/* What adds up is summed in a month or a week, where an amount is asked for. */
+static bool groups_sum(struct builder *b)
+{
+    struct frame *f = &b->p->f;
+    const struct plan *plan = b->plan;
+    bool adds_up = plan->subject == PLAN_OF_METRIC && plan->metric->daily == DAILY_SUM;
+    if (!adds_up || f->group == GROUP_WEEKDAY) return false;
+    if (f->asks_many) return true;
+    bool is_most = f->has_most && text_in(b->p, f->most_at, "most|least|fewest");
+    if (!is_most || wants_mean(f)) return false;
+    if (f->n_stats == 0) ask_note(b->p, "\"most\" and \"least\" read of the totals");
+    return true;
+}
+
 bool build_group(struct builder *b)
 {
     struct frame *f = &b->p->f;
@@ -324,9 +338,7 @@ bool build_group(struct builder *b)
     if (f->group == GROUP_WEEKDAY && !f->has_weekend) f->has_weekday = false;
     if (!set_subject(b)) return false;
     if (plan->subject == PLAN_OF_WORKOUTS) fallback = STAT_SUM;
-    bool sums = plan->subject == PLAN_OF_METRIC && plan->metric->daily == DAILY_SUM &&
-                f->group != GROUP_WEEKDAY && f->asks_many;
-    if (sums) fallback = STAT_SUM;
+    if (groups_sum(b)) fallback = STAT_SUM;
     plan->op = PLAN_GROUP;
     plan->group = f->group;
     if (!one_window(b) || !all_where(b) || !set_unit(b, subject_unit(b))) return false;
@@ -476,6 +488,12 @@ bool build_change(struct builder *b)
                    "It is not clear what the change is between: name two windows to compare.");
         return false;
     }
+    bool is_asked = f->ask != S_NONE || f->asks_yes_no || has_symbol(b->p, S_WHAT) ||
+                    f->n_windows > 0 || f->direction == 0 || text_in(b->p, 0, "how|by");
+    if (!is_asked) {
+        ask_refuse(b->p, "It is not clear what is asked about it.");
+        return false;
+    }
     if (f->is_percent) {
         plan->result = RESULT_PERCENT;
         plan->unit = NULL;
@@ -526,14 +544,20 @@ static bool is_comparing(const struct frame *f)
 }
 
 /* "what is REM sleep", "how is stress measured": nobody's in particular. */
+bool names_nobody(const struct builder *b)
+{
+    const struct parse *p = b->p;
+    for (size_t i = 0; i < p->t->n; i++)
+        if (IS_ANY(p, i, S_SELF) || text_in(p, i, "my|of my|in my|for my|on my|with my|at my"))
+            return false;
+    return true;
+}
+
 bool asks_definition(const struct builder *b)
 {
     const struct parse *p = b->p;
     bool is_asking = has_symbol(p, S_WHAT) || text_in(p, 0, "how|how is|how does|how do");
-    for (size_t i = 0; i < p->t->n; i++)
-        if (IS_ANY(p, i, S_SELF) || text_in(p, i, "my|of my|in my|for my|on my|with my|at my"))
-            return false;
-    return is_asking;
+    return is_asking && names_nobody(b);
 }
 
 static bool asks_moment(const struct frame *f)
@@ -557,15 +581,27 @@ static bool is_bare_question(const struct builder *b)
     return !wants_mean(f) && f->n_windows == 0 && f->n_scopes == 1 && f->ask == S_NONE;
 }
 
+static bool is_date_asked(const struct frame *f, bool is_clock)
+{
+    return f->asks_which || (!is_clock && asks_moment(f));
+}
+
+/* "at first and now" */
+static bool asks_two_values(const struct frame *f)
+{
+    return f->has_first && (f->has_latest || f->has_current);
+}
+
 /* What would be left unanswered, in a sentence; NULL when nothing is. */
 static const char *why_unclear(struct builder *b)
 {
     struct frame *f = &b->p->f;
     bool is_clock = b->plan->metric->daily == DAILY_CIRCULAR;
     bool is_said = f->n_stats > 0 || f->is_spread || f->has_quantile;
-    bool is_date = f->asks_which || (!is_clock && asks_moment(f));
-    if (is_date || b->metrics[0]->has_quantity) return "It is not clear what is asked about it.";
+    if (is_date_asked(f, is_clock) || b->metrics[0]->has_quantity)
+        return "It is not clear what is asked about it.";
     if (is_comparing(f)) return "It is not clear what is to be compared.";
+    if (asks_two_values(f) && !is_said) return "Two values are asked for at once.";
     if (is_said) return NULL;
     if (is_clock && asks_length(f)) return "That is a time of day and not a length.";
     if (is_bare_question(b) && asks_definition(b)) return "What a word means is not in the data.";

@@ -38,6 +38,7 @@ const char *field_unit(enum plan_field field);
 
 /* "what is REM sleep": nobody's in particular. */
 bool asks_definition(const struct builder *b);
+bool names_nobody(const struct builder *b); /* neither "I" nor "my" is said */
 
 /* Whether a kind of question is meant, and its plan; false when it was refused. */
 bool applies_correlate(const struct builder *b);

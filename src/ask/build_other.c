@@ -210,6 +210,10 @@ static bool build_bare_sessions(struct builder *b)
 {
     struct frame *f = &b->p->f;
     bool is_sum = f->n_stats == 1 && f->stats[0] == STAT_SUM;
+    if (f->is_list && f->n_stats == 0) {
+        b->plan->op = PLAN_LIST;
+        return true;
+    }
     if (is_sum || f->has_per || f->asks_yes_no) {
         ask_note(b->p, "read as the number of sessions");
         return build_session_count(b);
@@ -219,12 +223,30 @@ static bool build_bare_sessions(struct builder *b)
     return false;
 }
 
+/* "how many calories does running burn": nobody's in particular. */
+static bool asks_in_general(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    bool is_bare = f->n_windows == 0 && f->n_stats == 0 && f->ask != S_NONE;
+    return is_bare && f->is_present && names_nobody(b);
+}
+
+/* A comparison that no production of comparing took. */
+static bool compares_nothing(const struct frame *f)
+{
+    return f->is_compare || f->has_than || f->is_percent || f->is_share || f->is_change;
+}
+
 static bool build_session_stat(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    if (f->is_compare || f->has_than || f->is_percent || f->is_share || f->is_change) {
+    if (compares_nothing(f)) {
         ask_refuse(b->p, "It is not clear what is to be compared.");
+        return false;
+    }
+    if (asks_in_general(b)) {
+        ask_refuse(b->p, "Only questions about your own workouts can be answered.");
         return false;
     }
     plan->op = PLAN_AGGREGATE;

@@ -60,6 +60,12 @@ enum symbol {
     S_REST_DAY, /* "rest days" */
     S_ON_OFF,   /* "on minus off" */
     S_THAN,
+    S_COMPARATIVE, /* "more", "higher" */
+    S_ONLY,        /* "only", "restricted to" */
+    S_ADJECTIVE,   /* arg: 1 "high", -1 "short" */
+    S_WHAT_VALUE,  /* "(half of the days) below what value" */
+    S_WHILE,       /* "while (running)" */
+    S_DAY_PART,    /* "in the evening"; arg 1: "at night" */
     S_RATIO,
 
     S_TREND,

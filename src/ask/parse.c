@@ -122,8 +122,11 @@ void set_group(struct parse *p, enum plan_group group)
 /* ---- the table ---- */
 
 static const production_fn productions[] = {
+    take_second_question,
     take_tomorrow,
     take_rather,
+    take_except,
+    take_missing,
     take_refusal,
     take_on_off,
     take_activity_days,
@@ -133,6 +136,7 @@ static const production_fn productions[] = {
     take_newest,
     take_next_day,
     take_weekend,
+    take_including_today,
     take_window,
     take_days_later,
     take_day_before,
@@ -141,6 +145,7 @@ static const production_fn productions[] = {
     take_since_first,
     take_lag_word,
     take_which_period,
+    take_one_day,
     take_days_when,
     take_when,
     take_after_activity,
@@ -150,14 +155,25 @@ static const production_fn productions[] = {
     take_without,
     take_dayname,
     take_per,
+    take_per_week_of,
+    take_per_thing,
     take_per_word,
     take_ask,
+    take_than_start,
     take_compare,
     take_unit,
     take_thing,
     take_stat,
     take_shape,
     take_small_flags,
+    take_exceed,
+    take_while,
+    take_adjective,
+    take_small_operator,
+    take_at_most,
+    take_only,
+    take_day_part,
+    take_comparative,
     take_mark,
     take_filler,
 };
@@ -179,18 +195,19 @@ static void mark_sentence(struct parse *p)
 {
     struct frame *f = &p->f;
     size_t i = 0;
+    bool has_past = false;
     skip_listed_days(p);
     while (i < p->t->n && is_at(p, i, S_FILLER) && !IS_ANY(p, i, S_IS, S_WHAT) &&
            !text_is(p, i, "how"))
         i++;
     f->asks_yes_no = is_at(p, i, S_IS) && !text_in(p, i, "can|could|would");
     for (size_t k = 0; k < p->t->n; k++) {
-        if (text_in(p, k, "more|less|higher|lower|better|worse|longer|shorter|fewer"))
-            f->has_comparative = true;
         bool is_all = k > 0 && text_in(p, k - 1, "my|the|all|in my|in the|all my");
         if (text_is(p, k, "data") && !is_all) f->has_data_word = true;
         if (text_in(p, k, "do|does|is|are")) f->is_present = true;
+        has_past = has_past || text_in(p, k, "did");
     }
+    if (has_past) f->is_present = false; /* "how many steps did I do" is no habit */
 }
 
 /* "is my sleep normal" asks for a judgement. */

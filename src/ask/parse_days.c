@@ -66,6 +66,11 @@ size_t take_other_days(struct parse *p, size_t i)
                            "the rest|rest|others|the rest of|rest of|everything else|"
                            "all the rest|all others|off days|days off|the other");
     size_t day = skip_small(p, i + 1);
+    if (is_rest && text_is(p, day, "week") && p->f.has_weekend) {
+        p->f.has_weekday = true; /* "at weekends than the rest of the week" */
+        p->f.weekday_at = i;
+        return took(p, i, day + 1);
+    }
     if (is_day_like(p, day)) return open_other_scope(p, i, day + 1);
     return is_rest ? open_other_scope(p, i, i + 1) : 0;
 }
@@ -97,6 +102,26 @@ static bool is_bare_count(const struct parse *p, size_t i)
     return true;
 }
 
+/* Whether there is a threshold somewhere: "over 8 hours", "before 11pm". */
+static bool has_threshold(const struct parse *p)
+{
+    for (size_t i = 0; i < p->t->n; i++)
+        if (IS_ANY(p, i, S_CMP, S_OR_MORE, S_CLOCK)) return true;
+    return false;
+}
+
+/* "name the night on which I got the least": a date is asked for. */
+static bool asks_one_day(const struct parse *p, size_t i)
+{
+    bool is_one = text_in(p, i, "day|night|date") && i > 0 && text_in(p, i - 1, "the");
+    bool is_clause = IS_ANY(p, i + 1, S_WHEN, S_IF, S_SELF) ||
+                     (text_in(p, i + 1, "on|in|at") && text_is(p, i + 2, "which"));
+    if (!is_one || !is_clause || (i > 1 && is_at(p, i - 2, S_ON))) return false;
+    for (size_t k = i + 2; k < p->t->n; k++)
+        if (is_at(p, k, S_MOST)) return p->f.ask == S_NONE;
+    return false;
+}
+
 /*
  * Without a word of asking: "days with over 10k steps" is a count, "day with the most steps" and
  * "last day with over 10k steps" ask for a date.
@@ -104,8 +129,9 @@ static bool is_bare_count(const struct parse *p, size_t i)
 static size_t take_terse(struct parse *p, size_t i)
 {
     struct frame *f = &p->f;
-    if (!IS_ANY(p, i + 1, S_WITH, S_IF, S_CMP) && !text_is(p, i + 1, "at")) return 0;
-    size_t end = is_at(p, i + 1, S_CMP) ? i + 1 : i + 2;
+    bool is_clause = text_in(p, i, "days|nights") && is_at(p, i + 1, S_SELF) && has_threshold(p);
+    if (!IS_ANY(p, i + 1, S_WITH, S_IF, S_CMP) && !text_is(p, i + 1, "at") && !is_clause) return 0;
+    size_t end = is_at(p, i + 1, S_CMP) || is_clause ? i + 1 : i + 2;
     if (is_at(p, skip_small(p, i + 2), S_MOST)) {
         f->asks_which = true;
         return took(p, i, i + 2);
@@ -142,6 +168,13 @@ static size_t opener_at(const struct parse *p, size_t i)
     return mark_is(p, i, '(') && is_at(p, i + 1, S_CMP) ? i + 1 : 0;
 }
 
+size_t take_one_day(struct parse *p, size_t i)
+{
+    if (!is_day_like(p, i) || !asks_one_day(p, i)) return 0;
+    p->f.asks_which = true;
+    return took(p, i, i + 1);
+}
+
 /* "on days when", "on nights I", "days with", "days without". */
 size_t take_days_when(struct parse *p, size_t i)
 {
@@ -156,7 +189,7 @@ size_t take_days_when(struct parse *p, size_t i)
     if (is_at(p, end, S_AFTER) && begins_condition(p, end + 1))
         return open_shifted_scope(p, i, end + 1, -1);
     bool is_led = i == 0 || IS_ANY(p, i - 1, S_ON, S_THE, S_IN, S_COMPARE, S_THAN, S_AND, S_WITH,
-                                   S_FILLER, S_MARK, S_BETWEEN);
+                                   S_FILLER, S_MARK, S_BETWEEN, S_ONLY);
     bool is_clause =
         is_at(p, end, S_SELF) || (is_at(p, end, S_CMP) && text_in(p, i, "days|nights"));
     return is_led && is_clause ? open_taken(p, i, end) : 0;

@@ -12,6 +12,7 @@
 size_t take_window(struct parse *p, size_t i);
 size_t take_implied_previous(struct parse *p, size_t i);
 size_t take_restated(struct parse *p, size_t i);
+size_t take_including_today(struct parse *p, size_t i);
 size_t take_since_first(struct parse *p, size_t i);
 size_t take_rolling(struct parse *p, size_t i);
 size_t take_newest(struct parse *p, size_t i);
@@ -21,6 +22,7 @@ size_t take_days_later(struct parse *p, size_t i);
 size_t take_lag_word(struct parse *p, size_t i);
 size_t take_day_before(struct parse *p, size_t i);
 size_t take_per(struct parse *p, size_t i);
+size_t take_per_week_of(struct parse *p, size_t i);
 size_t take_per_word(struct parse *p, size_t i);
 size_t take_which_period(struct parse *p, size_t i);
 
@@ -29,6 +31,7 @@ size_t take_on_off(struct parse *p, size_t i);
 size_t take_activity_days(struct parse *p, size_t i);
 size_t take_metric_days(struct parse *p, size_t i);
 size_t take_other_days(struct parse *p, size_t i);
+size_t take_one_day(struct parse *p, size_t i);
 size_t take_days_when(struct parse *p, size_t i);
 size_t take_when(struct parse *p, size_t i);
 size_t take_after_activity(struct parse *p, size_t i);
@@ -50,6 +53,21 @@ size_t take_small_flags(struct parse *p, size_t i);
 size_t take_unit(struct parse *p, size_t i);
 size_t take_mark(struct parse *p, size_t i);
 size_t take_filler(struct parse *p, size_t i);
+
+/* parse_operators.c */
+size_t take_except(struct parse *p, size_t i);
+size_t take_missing(struct parse *p, size_t i);
+size_t take_comparative(struct parse *p, size_t i);
+size_t take_at_most(struct parse *p, size_t i);
+size_t take_only(struct parse *p, size_t i);
+size_t take_adjective(struct parse *p, size_t i);
+size_t take_per_thing(struct parse *p, size_t i);
+size_t take_exceed(struct parse *p, size_t i);
+size_t take_small_operator(struct parse *p, size_t i);
+size_t take_while(struct parse *p, size_t i);
+size_t take_day_part(struct parse *p, size_t i);
+size_t take_second_question(struct parse *p, size_t i);
+size_t take_than_start(struct parse *p, size_t i);
 
 /* parse_things.c */
 size_t take_thing(struct parse *p, size_t i);

@@ -49,6 +49,19 @@ size_t take_restated(struct parse *p, size_t i)
     return took(p, i, i + 2);
 }
 
+/* "the previous 10 days including today": they end today. */
+size_t take_including_today(struct parse *p, size_t i)
+{
+    struct frame *f = &p->f;
+    if (!text_in(p, i, "including|inclusive of|incl|and including|counting") || f->n_windows == 0)
+        return 0;
+    struct window *w = &f->windows[f->n_windows - 1];
+    if (!is_at(p, i + 1, S_TODAY) || w->days.last == 0) return 0;
+    w->is_previous = false;
+    w->days.skip = 0;
+    return took(p, i, i + 2);
+}
+
 /* "since my first test": from the first to the latest. */
 size_t take_since_first(struct parse *p, size_t i)
 {
@@ -236,6 +249,8 @@ static bool says_after(const struct parse *p, size_t i)
 size_t take_next_day(struct parse *p, size_t i)
 {
     size_t end;
+    bool is_pair = text_is(p, i, "next") && has_text(p, "on one day"); /* "on one day … the next" */
+    if (is_pair && !is_at(p, i + 1, S_PERIOD)) return set_lag(p, i, i + 1, 1);
     if (!is_next_day(p, i, &end)) return 0;
     if (says_after(p, i) && begins_condition(p, end)) return open_shifted_scope(p, i, end, -1);
     bool is_head = is_at(p, end, S_CORRELATE) && p->f.n_mentions == 0; /* "next-day correlation" */
@@ -354,6 +369,15 @@ size_t take_per(struct parse *p, size_t i)
     p->f.has_per = true;
     p->f.per = per;
     return took(p, i, at + 1);
+}
+
+/* "the slope per week of my weight": no week of a date. */
+size_t take_per_week_of(struct parse *p, size_t i)
+{
+    if (!text_in(p, i, "per|a|each|every") || !text_is(p, i + 1, "week of")) return 0;
+    p->f.has_per = true;
+    p->f.per = PER_WEEK;
+    return took(p, i, i + 2);
 }
 
 /* "weekly", "daily". */

@@ -84,7 +84,8 @@ static const struct sense *rank_before(const struct parse *p, size_t i, size_t *
     const struct sense *most = rank_word(p, i);
     *end = i + 2;
     if (!most || !is_at(p, i + 1, S_NUMBER) || p->t->list[i + 1].is_ordinal) return NULL;
-    if (is_at(p, *end, S_UNIT) || mark_is(p, *end, '-')) return NULL;
+    bool is_of_days = is_subject(p, *end) && is_day_like(p, *end + 1); /* "top 3 step days" */
+    if ((is_at(p, *end, S_UNIT) && !is_of_days) || mark_is(p, *end, '-')) return NULL;
     if (is_day_like(p, *end) && IS_ANY(p, *end + 1, S_STAT, S_ROLLING)) return NULL;
     bool has_noun = is_subject(p, *end) || IS_ANY(p, *end, S_PERIOD, S_SESSION, S_OF, S_READING);
     return is_at(p, i, S_RANK) && !has_noun ? NULL : most;
@@ -410,7 +411,6 @@ static bool is_either(const struct parse *p, size_t i)
 
 size_t take_filler(struct parse *p, size_t i)
 {
-    if (text_is(p, i, "at most") && p->f.is_streak) return took(p, i, i + 1);
     bool is_by_method = is_at(p, i, S_CMP) && is_at(p, i + 1, S_METHOD); /* "under Theil-Sen" */
     if (is_either(p, i) || is_at(p, i, S_GOAL) || is_by_method) return took(p, i, i + 1);
     /* "not" and its kin turn a sentence round: nobody may skip them. */
@@ -419,10 +419,11 @@ size_t take_filler(struct parse *p, size_t i)
     if (is_day_like(p, i)) {
         bool is_night = sense_at(p, i, S_PERIOD)->arg == PERIOD_NIGHT;
         if (is_night && p->f.counted == COUNT_NOTHING) p->f.counts_nights = true;
+        if (text_in(p, i, "morning|mornings")) p->f.has_day_part = true;
         return took(p, i, i + 1);
     }
     bool is_small = IS_ANY(p, i, S_FILLER, S_IN, S_ON, S_OF, S_AND, S_THE, S_A, S_SELF, S_DO, S_TO,
-                           S_WITH, S_FROM, S_BY, S_IF, S_EVER, S_WHAT, S_IS, S_NORMAL, S_ALL,
-                           S_LATER, S_OTHER, S_THAN, S_WHICH, S_PREVIOUS, S_START, S_BETWEEN);
+                           S_WITH, S_FROM, S_BY, S_IF, S_EVER, S_WHAT, S_IS, S_ALL, S_LATER,
+                           S_OTHER, S_WHICH, S_PREVIOUS, S_START, S_BETWEEN);
     return is_small ? took(p, i, i + 1) : 0;
 }

@@ -105,7 +105,8 @@ static bool relative_at(struct parse *p, size_t i, struct window *out, size_t *e
         return true;
     }
     if (days == 0 || days > MAX_LAST) return false;
-    if (!r.has_number && !r.has_article && !r.is_firm) {
+    bool is_calendar = r.period->arg != PERIOD_FORTNIGHT; /* a fortnight begins on any day */
+    if (!r.has_number && !r.has_article && !r.is_firm && is_calendar) {
         out->days = window_of(dates_calendar(p->data->today, r.period->arg, 1));
         return true;
     }
@@ -131,17 +132,23 @@ static uint32_t length_at(const struct parse *p, size_t i, size_t *end)
     return days <= MAX_LAST ? days : 0;
 }
 
-/* "the 14 days before that", "the two weeks prior", "the month before". */
+/* "the 14 days before that", "the two weeks prior", "the 30 days before 1 March". */
 static bool before_that_at(struct parse *p, size_t i, struct window *out, size_t *end)
 {
     size_t at, after;
-    struct span ignored;
+    struct span s;
     uint32_t days = length_at(p, i, &at);
     if (days == 0) return false;
     if (text_in(p, at, "just|immediately|right")) at++;
     if (!is_at(p, at, S_BEFORE_THAT)) return false;
-    bool says_date = is_at(p, at, S_BEFORE) && dates_point(p, at + 1, &ignored, &after);
-    if (says_date || p->is_failed) return false;
+    bool says_date = is_at(p, at, S_BEFORE) && dates_point(p, at + 1, &s, &after);
+    if (p->is_failed) return false;
+    if (says_date && days < 2) return false; /* "in one day before May": no stretch */
+    if (says_date) {
+        out->days = (struct plan_window){.from = s.from - (int32_t)days, .to = s.from - 1};
+        *end = after;
+        return true;
+    }
     at++;
     *end = text_in(p, at, "that|those|it") ? at + 1 : at;
     out->days = window_last(days, days);
