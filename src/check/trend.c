@@ -165,12 +165,19 @@ static void triangulation(struct work *w, struct gate *g)
     double *scratch = work_row(w, stat_mann_kendall_scratch(n));
     struct stat_line sen = stat_theil_sen(t->days.day, t->days.value, n, scratch);
     struct stat_mann_kendall mk = stat_mann_kendall(t->days.value, n, scratch);
-    double mk_p = stat_normal_two_sided(mk.z * sqrt((1 - t->lag1) / (1 + t->lag1)));
+    /* The lag is an estimate too: what its own error adds to a variance that grows with
+     * (1 + lag) / (1 - lag), to the second order. */
+    double unsure = sqrt(1 + 2 / ((double)n * (1 - t->lag1)));
+    double shrink = sqrt((1 - t->lag1) / (1 + t->lag1)) / unsure;
+    double mk_p = stat_normal_two_sided(mk.z * shrink);
+    double line_p = stat_t_two_sided(t->change / t->se_change / unsure, fmax(1, t->n_eff - 2));
     gate_number(g, "ols_slope", t->fit.line.slope);
+    gate_number(g, "line_p", line_p);
     gate_number(g, "theil_sen_slope", sen.slope);
     gate_number(g, "mann_kendall_p", mk_p);
     gate_is(g,
-            same_sign(t->fit.line.slope, sen.slope) && same_sign(sen.slope, mk.s) && mk_p < level,
+            same_sign(t->fit.line.slope, sen.slope) && same_sign(sen.slope, mk.s) &&
+                line_p < level && mk_p < level,
             "least squares, Theil-Sen and Mann-Kendall agree",
             "least squares, Theil-Sen and Mann-Kendall do not agree");
 }
