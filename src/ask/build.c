@@ -361,6 +361,11 @@ bool all_where(struct builder *b)
 {
     struct frame *f = &b->p->f;
     for (size_t s = 1; s < f->n_scopes; s++) {
+        bool is_rest = is_at(b->p, f->scopes[s].at, S_REST_DAY);
+        if (f->scopes[s].is_other && f->n_scopes == 2 && !is_rest) {
+            ask_refuse(b->p, "It is not clear other than which days are meant.");
+            return false;
+        }
         if (f->scopes[s].is_other && f->n_scopes == 2) {
             /* "on rest days": days without any workout. */
             struct plan_condition c = {.kind = WHERE_WORKOUT, .is_not = true};
@@ -555,6 +560,14 @@ static bool is_part_ignored(const struct builder *b)
     return (f->has_day_part && !is_clock) || (f->has_night_part && !is_nightly);
 }
 
+/* "on the first of each month": of a metric only the first value can be meant. */
+static bool is_first_ignored(const struct builder *b)
+{
+    const struct plan *plan = b->plan;
+    bool is_value = plan->op == PLAN_AGGREGATE && plan->subject == PLAN_OF_METRIC;
+    return b->p->f.has_first && is_value && plan->stat != STAT_FIRST;
+}
+
 /* "only" with nothing that it could be restricted to. */
 static bool is_only_ignored(const struct builder *b)
 {
@@ -574,6 +587,7 @@ static const char *what_is_ignored(const struct builder *b)
     if (is_comparison_ignored(b)) return "It is not clear what is to be compared.";
     if (is_part_ignored(b))
         return "The values are those of whole days: parts of a day cannot be asked for.";
+    if (is_first_ignored(b)) return "It is not clear what the first is of.";
     if (is_only_ignored(b)) return "It is not clear what this is restricted to.";
     if (f->has_group && plan->op != PLAN_GROUP) return "Grouping does not fit into this question.";
     if (is_rank_ignored(f, plan)) return "A ranking does not fit into this question.";

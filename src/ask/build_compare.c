@@ -389,6 +389,8 @@ static bool compare_stat(struct builder *b)
     bool is_count = plan->subject == PLAN_OF_WORKOUTS;
     if (!one_stat(b, is_count ? STAT_SUM : STAT_MEAN, &plan->stat)) return false;
     if (f->sum_is_name && plan->stat == STAT_SUM) plan->stat = STAT_MEAN;
+    bool is_default = f->n_stats == 0 && plan->stat == STAT_MEAN && !wants_mean(f) && !f->has_most;
+    if (is_default && !is_count) ask_note(b->p, "the averages by day are compared");
     if (!f->has_most || f->n_stats > 0) return true;
     enum plan_pick pick;
     if (!most_pick(b, plan->metric, &pick)) return false;

@@ -219,7 +219,8 @@ bool applies_extreme(const struct builder *b)
 {
     const struct frame *f = &b->p->f;
     if (b->n_metrics == 0 || !f->has_most || b->lab) return false;
-    if (f->most_is_weak && wants_mean(f)) return false;
+    bool is_now = text_in(b->p, f->most_at + 1, "is|are"); /* "how high is": no extreme */
+    if (f->most_is_weak && (wants_mean(f) || is_now)) return false;
     bool is_clock = strcmp(b->metrics[0]->metric->unit, "clock") == 0;
     bool is_time_order = f->most == MOST_LATEST || f->most == MOST_EARLIEST;
     if (is_time_order && !is_clock) return false;
@@ -445,6 +446,12 @@ bool build_trend(struct builder *b)
     struct plan *plan = b->plan;
     plan->op = PLAN_TREND;
     if (!set_common(b)) return false;
+    bool is_number = plan->subject == PLAN_OF_WORKOUTS && plan->field == FIELD_SESSIONS;
+    if (is_number && !f->has_per && f->method == METHOD_DEFAULT) {
+        ask_refuse(b->p,
+                   "What of these workouts: ask for their pace, speed, distance or duration.");
+        return false;
+    }
     bool is_sum = f->n_stats == 1 && f->stats[0] == STAT_SUM;
     if (f->has_most || (f->n_stats > 0 && !wants_mean(f) && !is_sum)) {
         ask_refuse(b->p, "A trend and another statistic are asked for at once.");

@@ -18,9 +18,8 @@ enum {
     TEXT_BYTES = 1 << 18,
     MAX_WORDS = 6000,
     PHRASE_BYTES = 128,
-    OTHER_FROM = 6,      /* letters for one to be another: "pages" are no "paces" */
-    OTHER_WORD_FROM = 8, /* the same for words of the grammar: "summer" is not "summed" */
-    SLIP_FROM = 5,       /* letters that a word must have to be guessed */
+    OTHER_FROM = 6, /* letters for one to be another: "pages" are no "paces" */
+    SLIP_FROM = 5,  /* letters that a word must have to be guessed */
     TWO_SLIPS_FROM = 9,
     LONGEST_WORD = 40,
 };
@@ -388,9 +387,8 @@ static bool is_anagram(struct weir_slice a, struct weir_slice b)
 static bool is_candidate(struct weir_slice word, size_t i, size_t most)
 {
     struct weir_slice w = lexicon.words[i];
-    size_t other_from = i < lexicon.n_names ? OTHER_FROM : OTHER_WORD_FROM;
     size_t gap = w.len > word.len ? w.len - word.len : word.len - w.len;
-    bool is_swapped = gap > 0 || word.len >= other_from || is_anagram(word, w);
+    bool is_swapped = gap > 0 || word.len >= OTHER_FROM || is_anagram(word, w);
     return gap <= most && w.ptr[0] == word.ptr[0] && is_left_out(word, w) && is_swapped;
 }
 
@@ -402,7 +400,7 @@ struct weir_slice lexicon_nearest(struct weir_slice word)
     size_t most = word.len >= TWO_SLIPS_FROM ? 2 : 1;
     size_t best = most + 1;
     bool is_unique = true;
-    for (size_t i = 0; i < lexicon.n_words; i++) {
+    for (size_t i = 0; i < lexicon.n_names; i++) {
         struct weir_slice w = lexicon.words[i];
         size_t d = is_candidate(word, i, most) ? distance(word, w, most) : most + 1;
         if (d > most || d > best) continue;
@@ -410,8 +408,7 @@ struct weir_slice lexicon_nearest(struct weir_slice word)
             best = d;
             found = w;
             is_unique = true;
-        } else if (i < lexicon.n_names) {
-            /* Of the catalogue; words of the grammar are less likely, and give way. */
+        } else {
             is_unique = is_unique && (is_one_stem(found, w) || means_same(found, w));
         }
     }

