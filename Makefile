@@ -34,7 +34,7 @@ configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
 test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
 .PHONY: all weir build-folder test asan tsan fuzz coverage bench bench-gates tidy format install clean \
-        lint lint-layers lint-rules lint-format lint-man \
+        lint lint-layers lint-rules lint-format lint-man lint-docs \
         build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
 .DEFAULT_GOAL := all
 
@@ -102,7 +102,7 @@ bench-gates: build-folder
 	@$(NINJA) -C build bench/bench-gates
 	@build/bench/bench-gates $(NULLS)
 
-lint: lint-layers lint-rules lint-format lint-man
+lint: lint-layers lint-rules lint-format lint-man lint-docs
 
 lint-layers:
 	@tools/layers
@@ -115,6 +115,9 @@ lint-format:
 
 lint-man:
 	@mandoc -Tlint -Wwarning man/*.[1-8]
+
+lint-docs:
+	@tools/metrics-doc --check
 
 tidy: build-folder
 	@printf '%s\n' $(filter src/%.c app/%.c,$(C_FILES)) | \
