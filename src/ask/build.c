@@ -576,6 +576,19 @@ static bool is_only_ignored(const struct builder *b)
     return b->p->f.has_only && is_whole && plan->subject != PLAN_OF_WORKOUTS;
 }
 
+/* A word of meaning that the plan leaves out, in a sentence; NULL when there is none. */
+static const char *what_word_is_ignored(const struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    if (is_comparison_ignored(b)) return "It is not clear what is to be compared.";
+    if (is_part_ignored(b))
+        return "The values are those of whole days: parts of a day cannot be asked for.";
+    if (f->is_list && f->has_most && b->plan->op == PLAN_AGGREGATE)
+        return "It is not clear how many of them are to be listed.";
+    if (is_first_ignored(b)) return "It is not clear what the first is of.";
+    return is_only_ignored(b) ? "It is not clear what this is restricted to." : NULL;
+}
+
 /* What was said and would be ignored, in a sentence; NULL when nothing is. */
 static const char *what_is_ignored(const struct builder *b)
 {
@@ -584,15 +597,11 @@ static const char *what_is_ignored(const struct builder *b)
     bool is_date = f->asks_when || f->asks_which;
     if (is_date && gives_number(plan))
         return "A date is asked for, and a number would be the answer.";
-    if (is_comparison_ignored(b)) return "It is not clear what is to be compared.";
-    if (is_part_ignored(b))
-        return "The values are those of whole days: parts of a day cannot be asked for.";
-    if (is_first_ignored(b)) return "It is not clear what the first is of.";
-    if (is_only_ignored(b)) return "It is not clear what this is restricted to.";
     if (f->has_group && plan->op != PLAN_GROUP) return "Grouping does not fit into this question.";
     if (is_rank_ignored(f, plan)) return "A ranking does not fit into this question.";
     bool is_newest = f->newest > 0 && plan->newest == 0 && plan->op != PLAN_FIND;
-    return is_newest ? "The number of sessions does not fit into this question." : NULL;
+    if (is_newest) return "The number of sessions does not fit into this question.";
+    return what_word_is_ignored(b);
 }
 
 /* "the highest steps per week": what is per week is a rate or a trend, or is not understood. */
@@ -616,6 +625,11 @@ static bool is_any(const struct builder *b)
 
 static bool build_nothing(struct builder *b)
 {
+    const struct frame *f = &b->p->f;
+    if (f->counted == COUNT_DAYS && f->n_scopes == 2 && f->scopes[1].is_not) {
+        ask_refuse(b->p, "Days without it cannot be counted: ask on how many days there was any.");
+        return false;
+    }
     ask_refuse(b->p, "%s",
                b->p->f.n_mentions > 0 ? "It is not clear what is asked about it."
                                       : "No metric, workout or laboratory test was recognised.");

@@ -136,9 +136,11 @@ static bool implies_half(const struct frame *f)
     return is_one && is_versus && f->n_windows <= 1 && !f->implies_previous && !f->is_trend;
 }
 
-static bool is_two_halves(const struct frame *f)
+static bool is_two_halves(const struct builder *b)
 {
-    if (implies_half(f)) return true;
+    const struct frame *f = &b->p->f;
+    /* Sessions are not compared so: there are more days in the one half. */
+    if (implies_half(f) && b->n_metrics > 0) return true;
     return (f->has_weekend && f->has_weekday) || (f->weekdays != 0 && f->weekdays_b != 0);
 }
 
@@ -152,7 +154,7 @@ bool applies_compare(const struct builder *b)
     const struct frame *f = &b->p->f;
     bool has_thing = b->n_metrics > 0 || b->sport || b->lab;
     if (!has_thing) return false;
-    if (is_two_halves(f) || is_two_windows(f)) return true;
+    if (is_two_halves(b) || is_two_windows(f)) return true;
     if (count_scopes(f) == 0) return false;
     if (f->is_on_off || has_other_scope(f) || implies_others(b) || is_versus(f)) return true;
     return f->is_change && f->n_windows == 0 && count_scopes(f) == 1;
@@ -409,7 +411,7 @@ bool build_compare(struct builder *b)
         return false;
     }
     if (!compare_stat(b)) return false;
-    if (is_two_halves(f)) return two_halves(b) && set_result(b);
+    if (is_two_halves(b)) return two_halves(b) && set_result(b);
     if (!is_two_windows(f)) return two_groups(b) && set_result(b);
     two_windows(b);
     if (!all_where(b)) return false;

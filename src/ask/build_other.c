@@ -59,8 +59,8 @@ bool set_workouts(struct builder *b)
         }
     }
     if (field == FIELD_MAX_HR && !knows_max_hr(b)) {
-        field = FIELD_AVG_HR;
-        ask_note(b->p, "the sessions know only their average heart rate");
+        ask_refuse(b->p, "The sessions know only their average heart rate, not their highest.");
+        return false;
     }
     plan->subject = PLAN_OF_WORKOUTS;
     plan->activity = b->sport->kind == M_ACTIVITY ? b->sport->activity : NULL;
@@ -210,7 +210,7 @@ static bool build_bare_sessions(struct builder *b)
 {
     struct frame *f = &b->p->f;
     bool is_sum = f->n_stats == 1 && f->stats[0] == STAT_SUM;
-    if (f->is_list && f->n_stats == 0) {
+    if (has_symbol(b->p, S_LIST) && f->n_stats == 0 && !f->asks_yes_no) {
         b->plan->op = PLAN_LIST;
         return true;
     }

@@ -36,7 +36,8 @@ size_t take_except(struct parse *p, size_t i)
     bool is_word = text_in(p, i,
                            "except|excluding|apart from|other than|but not|ignoring|"
                            "leaving out|omitting|besides|outside of|not counting|"
-                           "aside from|with the exception of|disregarding|outside");
+                           "aside from|with the exception of|disregarding|outside|but|"
+                           "all but|save|save for");
     bool is_not = text_in(p, i, "not|without|no") && p->scope == 0;
     if (!is_word && !is_not) return 0;
     if (text_in(p, end, "for|on")) end++;

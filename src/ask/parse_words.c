@@ -87,7 +87,8 @@ static const struct sense *rank_before(const struct parse *p, size_t i, size_t *
     bool is_of_days = is_subject(p, *end) && is_day_like(p, *end + 1); /* "top 3 step days" */
     if ((is_at(p, *end, S_UNIT) && !is_of_days) || mark_is(p, *end, '-')) return NULL;
     if (is_day_like(p, *end) && IS_ANY(p, *end + 1, S_STAT, S_ROLLING)) return NULL;
-    bool has_noun = is_subject(p, *end) || IS_ANY(p, *end, S_PERIOD, S_SESSION, S_OF, S_READING);
+    bool has_noun =
+        is_subject(p, *end) || IS_ANY(p, *end, S_PERIOD, S_SESSION, S_OF, S_READING, S_MOST);
     return is_at(p, i, S_RANK) && !has_noun ? NULL : most;
 }
 

@@ -132,6 +132,26 @@ static uint32_t length_at(const struct parse *p, size_t i, size_t *end)
     return days <= MAX_LAST ? days : 0;
 }
 
+static bool has_article(const struct parse *p, size_t i)
+{
+    return text_in(p, i, "the") ||
+           (i > 0 && text_in(p, i - 1,
+                             "the|in the|over the|during the|for the|within the|"
+                             "across the|of the|on the|to the"));
+}
+
+/* "the two weeks after 1 March". */
+static bool after_date_at(struct parse *p, size_t i, struct window *out, size_t *end)
+{
+    size_t at;
+    struct span s;
+    uint32_t days = length_at(p, i, &at);
+    if (days < 2 || !has_article(p, i) || !text_in(p, at, "after|following")) return false;
+    if (!dates_point(p, at + 1, &s, end)) return false;
+    out->days = (struct plan_window){.from = s.to + 1, .to = s.to + (int32_t)days};
+    return true;
+}
+
 /* "the 14 days before that", "the two weeks prior", "the 30 days before 1 March". */
 static bool before_that_at(struct parse *p, size_t i, struct window *out, size_t *end)
 {
@@ -143,7 +163,8 @@ static bool before_that_at(struct parse *p, size_t i, struct window *out, size_t
     if (!is_at(p, at, S_BEFORE_THAT)) return false;
     bool says_date = is_at(p, at, S_BEFORE) && dates_point(p, at + 1, &s, &after);
     if (p->is_failed) return false;
-    if (says_date && days < 2) return false; /* "in one day before May": no stretch */
+    /* "30 days before 1 May" without an article is one day. */
+    if (says_date && (days < 2 || !has_article(p, i))) return false;
     if (says_date) {
         out->days = (struct plan_window){.from = s.from - (int32_t)days, .to = s.from - 1};
         *end = after;
@@ -245,8 +266,8 @@ static bool is_year_fit(const struct parse *p, size_t i, size_t end)
 static bool simple_at(struct parse *p, size_t i, struct window *out, size_t *end)
 {
     typedef bool (*window_fn)(struct parse * p, size_t i, struct window * out, size_t * end);
-    static const window_fn windows[] = {before_that_at, ending_at,  relative_at,
-                                        current_at,     week_of_at, day_window_at};
+    static const window_fn windows[] = {before_that_at, after_date_at, ending_at,    relative_at,
+                                        current_at,     week_of_at,    day_window_at};
     struct span s;
     *out = (struct window){.at = i};
     bool is_part = dates_part(p, dates_skip_article(p, i), &s, end);
