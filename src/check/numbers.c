@@ -250,6 +250,7 @@ static size_t read_words(const struct tokens *ts, size_t i, struct number *n)
 static size_t read_one_and_half(const struct tokens *ts, size_t i, struct number *n)
 {
     size_t article = is_article(token_text(ts, i));
+    if (!word_is(token_text(ts, i + article + 1), "and")) return 0;
     size_t used = unit_read(ts, i + article, n);
     bool is_unit = used > 0 && n->unit_class == UNIT_KNOWN && !token_is_dash(ts, i);
     n->value = 1;

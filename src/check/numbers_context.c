@@ -135,6 +135,8 @@ static bool is_idiom(const struct context *c, const struct number *n)
     struct weir_slice behind = word(c, n->last + 1u);
     char end = c->ts->text.ptr[t->end - 1u];
     if (token_is_sign(c->ts, n->last + 1u, KEYCAP)) return true;
+    if (token_is_sign(c->ts, n->last + 1u, '(') && word_is(word(c, n->last + 2u), "oh"))
+        return true;
     if ((end == 'k' || end == 'K') && word_in(behind, "run|runs|race|races|pace")) return true;
     if (n->value == 24 && token_is_sign(c->ts, n->last + 1u, '/'))
         return token_at(c->ts, n->last + 2u)->value == 7;
@@ -156,6 +158,13 @@ static bool is_pronoun(const struct context *c, const struct number *n)
     if (n->unit_class == UNIT_PERCENT || n->is_share || n->is_range) return false;
     if (word_in(word_before(c, n, 1), "only|just|exactly")) return false;
     return n->unit_class != UNIT_KNOWN || word_in(word(c, n->last + 1u), "day|step|set");
+}
+
+/* "a week or two". */
+static bool is_or_two(const struct context *c, const struct number *n)
+{
+    return is_in_words(c, n) && n->value == 2 && n->first == n->last &&
+           word_is(word_before(c, n, 1), "or") && word_in(word_before(c, n, 3), "a|an|one");
 }
 
 /* "two things", "three small steps", "these two". */
@@ -210,7 +219,7 @@ static const char *reason(struct context *c, const struct number *n)
     if (is_scale(c, n)) return "scale";
     if (is_idiom(c, n) || is_labelled(c, n)) return "label";
     if (is_no_fraction(c, n) || is_no_ratio(c, n)) return "ordinal";
-    if (is_pronoun(c, n) || is_rhetoric(c, n)) return "figure of speech";
+    if (is_pronoun(c, n) || is_or_two(c, n) || is_rhetoric(c, n)) return "figure of speech";
     return NULL;
 }
 
@@ -262,7 +271,9 @@ static bool ends_sentence(const struct context *c, size_t i)
     bool is_end =
         t->kind == TOKEN_SIGN && (t->symbol == '.' || t->symbol == ';' || t->symbol == '!' ||
                                   t->symbol == '?' || t->symbol == '|');
-    return is_end && !token_at(c->ts, i + 1)->is_glued;
+    /* Not the points of "i.e." and "p.m.". */
+    bool is_short = t->symbol == '.' && i > 0 && word(c, i - 1).len == 1;
+    return is_end && !is_short && !token_at(c->ts, i + 1)->is_glued;
 }
 
 /* The direction that stands behind it, in the same breath: "3 bpm lower". */
@@ -271,7 +282,7 @@ static int direction_behind(const struct context *c, const struct number *n)
     for (size_t i = n->last + 1u; i <= n->last + REACH_BEHIND; i++) {
         const struct token *t = token_at(c->ts, i);
         if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_LINE) break;
-        if (t->kind == TOKEN_SIGN && t->symbol != '%' && t->symbol != '/') break;
+        if (t->kind == TOKEN_SIGN && !strchr("%/-", (int)(t->symbol & 0x7F))) break;
         int direction = word_direction(word(c, i));
         if (direction != 0) return direction;
         if (word_in(word(c, i), "and|but|while|when|to|from")) break;
@@ -289,6 +300,14 @@ static int direction_before(const struct context *c, const struct number *n)
         if (direction != 0 && !is_place) return direction;
     }
     return 0;
+}
+
+/* Whether it stands in a table: the unit may be in another cell. */
+static bool is_cell(const struct context *c, const struct number *n)
+{
+    for (size_t i = n->first; i > 0 && token_at(c->ts, i - 1)->kind != TOKEN_LINE; i--)
+        if (token_is_sign(c->ts, i - 1, '|')) return true;
+    return false;
 }
 
 /* "p < 0.05", "p-value below 0.05". */
@@ -323,6 +342,7 @@ void context_read(const struct tokens *ts, struct numbers *all)
         n->exempt = reason(&c, n);
         if (n->kind != NUMBER_AMOUNT) continue;
         n->is_p_bound = is_p_bound(&c, n);
+        n->is_cell = is_cell(&c, n);
         n->is_decade = is_decade(&c, n);
         if (n->is_decade) n->unit_class = UNIT_NONE; /* its s is no second */
         int direction = direction_behind(&c, n);

@@ -66,6 +66,7 @@ struct number {
     double change;        /* "doubled": also as +100 percent, NAN: no */
     bool is_carried;      /* the words say that it is less than nothing */
     bool is_p_bound;      /* p < 0.05 */
+    bool is_cell;         /* of a table */
     bool is_decade;       /* "the low 60s" */
     bool is_share;        /* with the next one: 3 out of 4 */
     bool is_range;        /* with the next one: 60 to 62, which has the unit */

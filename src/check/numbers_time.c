@@ -140,6 +140,12 @@ static void read_duration(const struct tokens *ts, size_t i, struct number *n)
     struct number behind = {0};
     n->duration[0] = t->value + t->fraction;
     n->duration[1] = t->value / HOUR;
+    if (token_is_sign(ts, i + 1, '/') && word_in(token_text(ts, i + 2), "km|mi|mile")) {
+        bool is_km = word_is(token_text(ts, i + 2), "km");
+        n->unit_class = UNIT_KNOWN;
+        memcpy(n->unit, is_km ? "min/km" : "min/mi", sizeof "min/km");
+        return;
+    }
     if (unit_read(ts, i + 1, &behind) == 0) return;
     n->unit_class = behind.unit_class;
     memcpy(n->unit, behind.unit, sizeof n->unit);

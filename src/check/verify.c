@@ -158,9 +158,13 @@ static void read_ratio(const struct number *n, enum entry_class c, double value,
     if (c == ENTRY_PERCENT && !isnan(n->change)) add(r, 1 + value / 100);
 }
 
-static void read_bare(const struct number *n, enum entry_class c, double value, struct readings *r)
+/* In a table the unit is in the head or at the row's begin: hours and percents are allowed. */
+static void read_bare(const struct number *n, struct weir_slice unit, enum entry_class c,
+                      double value, struct readings *r)
 {
     add(r, value);
+    if (n->is_cell && c == ENTRY_FRACTION) add(r, value * 100);
+    if (n->is_cell && word_in(unit, "min|minutes")) add(r, value / 60);
     if (c == ENTRY_PERCENT && fabs(n->value) <= 1) add(r, value / 100);
 }
 
@@ -171,7 +175,7 @@ static void read_entry(const struct number *n, const struct ledger_entry *e, str
     enum entry_class c = class_of(unit);
     r->n = 0;
     switch (n->unit_class) {
-    case UNIT_NONE: read_bare(n, c, e->value, r); break;
+    case UNIT_NONE: read_bare(n, unit, c, e->value, r); break;
     case UNIT_KNOWN: read_known_unit(n, unit, c, e->value, r); break;
     case UNIT_PERCENT: read_percent(c, e->value, r); break;
     case UNIT_RATIO: read_ratio(n, c, e->value, r); break;
@@ -440,6 +444,20 @@ static void settle(struct work *w, size_t i)
     if (!v->why) v->why = "no home";
 }
 
+/* "3/14" or "14/3", when the plan has that day. */
+static bool is_short_date(const struct work *w, const struct number *a, const struct number *b)
+{
+    struct number date = {.kind = NUMBER_DATE};
+    bool is_slash = token_is_sign(&w->tokens, a->last + 1u, '/') && b->first == a->last + 2u;
+    if (!is_slash || !(fabs(a->value) <= 31 && fabs(b->value) <= 31)) return false;
+    date.month = (int)a->value;
+    date.day = (int)b->value;
+    if (date.day > 0 && date.month > 0 && is_known_date(w, &date)) return true;
+    date.month = (int)b->value;
+    date.day = (int)a->value;
+    return date.day > 0 && date.month > 0 && is_known_date(w, &date);
+}
+
 /* "3 out of 4": both are at home where the share is. */
 static void settle_share(struct work *w, size_t i)
 {
@@ -447,6 +465,10 @@ static void settle_share(struct work *w, size_t i)
     struct verified *v = &w->out[i];
     if (!a->is_share || b->value == 0) return;
     if (v[0].outcome != VERIFY_LACK && v[1].outcome != VERIFY_LACK) return;
+    if (is_short_date(w, a, b)) {
+        v[0] = v[1] = (struct verified){.outcome = VERIFY_EXEMPT, .why = "date of the plan"};
+        return;
+    }
     struct number share = *a;
     share.value = a->value / b->value;
     share.slack = ABSOLUTE;
