@@ -249,14 +249,19 @@ bool having_of(struct builder *b, const struct mention *m, struct plan_having *o
     struct parse *p = b->p;
     bool took_hours;
     struct quantity q = m->quantity;
-    if (q.is_bare) q.cmp = CMP_GE;
+    bool is_by = text_is(p, m->at, "in bed by");
+    if (q.is_bare) q.cmp = is_by ? CMP_LE : CMP_GE;
+    if (q.is_bare && q.is_clock && !is_by) {
+        ask_refuse(p, "Before or after that time of day?");
+        return false;
+    }
     if (!quantity_convert(&q, m->metric->unit, has_hours(m->metric), out, &took_hours)) {
         ask_refuse(p, "A threshold for %s is in %s, and this one is not.", m->metric->title,
                    m->metric->unit);
         return false;
     }
     if (took_hours) ask_note(p, "the threshold for %s read in hours", m->metric->title);
-    if (m->quantity.is_bare) ask_note(p, "the threshold read as \"at least\"");
+    if (q.is_bare && !is_by) ask_note(p, "the threshold read as \"at least\"");
     return true;
 }
 
@@ -585,6 +590,9 @@ static const char *what_word_is_ignored(const struct builder *b)
         return "The values are those of whole days: parts of a day cannot be asked for.";
     if (f->is_list && f->has_most && b->plan->op == PLAN_AGGREGATE)
         return "It is not clear how many of them are to be listed.";
+    bool is_name = f->n_stats == 1 && f->sum_is_name; /* "total steps" */
+    if (f->rank > 0 && f->n_stats > 0 && b->plan->op == PLAN_EXTREME && !is_name)
+        return "Statistics of the best or worst days cannot be asked for.";
     if (is_first_ignored(b)) return "It is not clear what the first is of.";
     return is_only_ignored(b) ? "It is not clear what this is restricted to." : NULL;
 }

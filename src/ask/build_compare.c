@@ -262,7 +262,8 @@ static bool two_halves(struct builder *b)
             a = WEEKDAY_SET;
             other = WEEKEND_SET;
         }
-        ask_note(b->p, is_turned ? "weekdays less weekends" : "weekends less weekdays");
+        if (!f->is_ratio)
+            ask_note(b->p, is_turned ? "weekdays less weekends" : "weekends less weekdays");
     }
     if (!one_window(b)) return false;
     plan->window_b = plan->window;

@@ -168,6 +168,7 @@ static size_t take_counted(struct parse *p, size_t i)
         at++;
     if (is_day_like(p, at)) {
         f->counts_nights = sense_at(p, at, S_PERIOD)->arg == PERIOD_NIGHT;
+        if (text_is(p, at, "morning")) f->has_day_part = true; /* "how many morning runs" */
         return set_counted(p, i, at + 1, COUNT_DAYS);
     }
     if (is_at(p, at, S_TIMES)) return set_counted(p, i, at + 1, COUNT_TIMES);
@@ -413,7 +414,8 @@ static bool is_either(const struct parse *p, size_t i)
 size_t take_filler(struct parse *p, size_t i)
 {
     bool is_by_method = is_at(p, i, S_CMP) && is_at(p, i + 1, S_METHOD); /* "under Theil-Sen" */
-    if (is_either(p, i) || is_at(p, i, S_GOAL) || is_by_method) return took(p, i, i + 1);
+    if (is_either(p, i) || (is_at(p, i, S_GOAL) && has_symbol(p, S_NUMBER)) || is_by_method)
+        return took(p, i, i + 1);
     /* "not" and its kin turn a sentence round: nobody may skip them. */
     if (IS_ANY(p, i, S_NOT, S_WITHOUT)) return 0;
     if (is_at(p, i, S_BETWEEN) && is_at(p, i + 1, S_AND)) return 0;

@@ -245,6 +245,7 @@ static bool day_window_at(struct parse *p, size_t i, struct window *out, size_t 
 static bool week_of_at(struct parse *p, size_t i, struct window *out, size_t *end)
 {
     struct span s;
+    if (is_at(p, i, S_FIRST) && is_at(p, i + 1, S_WEEK_OF)) i++; /* "the first week of March" */
     if (!is_at(p, i, S_WEEK_OF) || !dates_point(p, i + 1, &s, end)) return false;
     out->days = (struct plan_window){.from = s.from, .to = s.from + 7 - 1};
     return true;

@@ -107,6 +107,9 @@ TEST(the_same_question_in_other_words_is_the_same_plan)
          "average steps in the 30 days before 1 March 2025"},
         {"average steps between 2025-03-02 and 2025-03-15",
          "average steps in the two weeks after 1 March 2025"},
+        {"average sleep between 2025-03-01 and 2025-03-07",
+         "average sleep of the first week of March 2025"},
+        {"How many nights did I go to bed by 11pm?", "how many nights was I in bed by 11pm"},
         {"average sleep excluding Sundays", "average sleep on all days but Sundays"},
         {"list my runs in May", "show my runs in May"},
         {"my 3 longest runs", "top 3 longest runs"},
@@ -242,6 +245,12 @@ TEST(operators_without_a_place_in_the_plan_are_refused)
         "how many days with no workout",
         "what was my weight 30 days before 1 March 2025",
         "average sleep on one day but not on the next",
+        "how many morning runs",
+        "average of my 5 best nights",
+        "steps goal",
+        "mean sleep by hour",
+        "steps this time last year",
+        "how many nights did I go to bed at 11pm",
         "how well did I sleep",
     };
     struct help h;
