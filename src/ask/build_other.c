@@ -82,6 +82,13 @@ static struct mention *threshold_of(struct builder *b)
     return b->field && b->field->has_quantity ? b->field : NULL;
 }
 
+/* "the heart rate of runs over 30 minutes": something else than the threshold is asked for. */
+static bool names_field(const struct builder *b, const struct mention *threshold)
+{
+    const struct mention *m = b->field;
+    return m && m != threshold && m->has_field && m != b->sport;
+}
+
 /* A threshold on the sessions themselves: "runs over 5 km". */
 static bool session_threshold(struct builder *b)
 {
@@ -105,7 +112,7 @@ static bool session_threshold(struct builder *b)
     plan->where.conditions[plan->where.n++] = c;
     /* "how many runs over 5 km": the threshold's field is not what is asked for. */
     bool is_other = (has_field || !f->unit) && !f->asks_long && !f->asks_far;
-    if (is_other) plan->field = FIELD_SESSIONS;
+    if (is_other && !names_field(b, m)) plan->field = FIELD_SESSIONS;
     return true;
 }
 

@@ -148,6 +148,7 @@ size_t take_thing(struct parse *p, size_t i)
     struct mention *n = &f->mentions[f->n_mentions++];
     fill_mention(p, i, n);
     if (n->kind == M_METRIC && p->scope == 0) read_name(p, i);
+    if (text_in(p, i, "heavier|lighter")) f->has_comparative = true;
     bool is_sport = n->kind == M_ACTIVITY || n->kind == M_WORKOUT;
     return took(p, i, is_sport ? read_sessions(p, i, n) : i + 1);
 }

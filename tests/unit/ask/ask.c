@@ -65,6 +65,10 @@ TEST(questions_of_every_kind_become_their_plans)
         {"which month had the most steps",
          "{\"op\":\"group\",\"metric\":\"steps\",\"stat\":\"sum\","
          "\"pick\":\"max\",\"by\":\"month\"}"},
+        {"average heart rate of runs longer than 20 minutes",
+         "{\"op\":\"aggregate\",\"workouts\":\"run\",\"field\":\"avg_hr\",\"stat\":\"mean\","
+         "\"where\":[{"
+         "\"workout\":\"run\",\"field\":\"minutes\",\"cmp\":\">\",\"value\":20}]}"},
         {"average knee pain", "{\"op\":\"aggregate\",\"metric\":\"knee_pain\",\"stat\":\"mean\"}"},
         {"How many nights did I go to bed after 11:15pm?",
          "{\"op\":\"count\",\"metric\":\"bedtime\",\"having\":{\"cmp\":\">\",\"value\":\"23:15\"}"
@@ -110,6 +114,8 @@ TEST(the_same_question_in_other_words_is_the_same_plan)
         {"average sleep between 2025-03-01 and 2025-03-07",
          "average sleep of the first week of March 2025"},
         {"How many nights did I go to bed by 11pm?", "how many nights was I in bed by 11pm"},
+        {"Difference in average bedtime, weekends minus weekdays",
+         "do I go to bed later on weekends?"},
         {"average sleep excluding Sundays", "average sleep on all days but Sundays"},
         {"list my runs in May", "show my runs in May"},
         {"my 3 longest runs", "top 3 longest runs"},
@@ -251,6 +257,7 @@ TEST(operators_without_a_place_in_the_plan_are_refused)
         "mean sleep by hour",
         "steps this time last year",
         "how many nights did I go to bed at 11pm",
+        "am I getting heavier",
         "how well did I sleep",
     };
     struct help h;
