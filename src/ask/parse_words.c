@@ -422,7 +422,7 @@ size_t take_filler(struct parse *p, size_t i)
     if (is_day_like(p, i)) {
         bool is_night = sense_at(p, i, S_PERIOD)->arg == PERIOD_NIGHT;
         if (is_night && p->f.counted == COUNT_NOTHING) p->f.counts_nights = true;
-        if (text_in(p, i, "morning|mornings")) p->f.has_day_part = true;
+        if (text_in(p, i, "morning|mornings") && !is_at(p, i + 1, S_OF)) p->f.has_day_part = true;
         return took(p, i, i + 1);
     }
     bool is_small = IS_ANY(p, i, S_FILLER, S_IN, S_ON, S_OF, S_AND, S_THE, S_A, S_SELF, S_DO, S_TO,

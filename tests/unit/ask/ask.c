@@ -116,6 +116,7 @@ TEST(the_same_question_in_other_words_is_the_same_plan)
         {"How many nights did I go to bed by 11pm?", "how many nights was I in bed by 11pm"},
         {"Difference in average bedtime, weekends minus weekdays",
          "do I go to bed later on weekends?"},
+        {"sleep on 3 March 2025", "sleep on the morning of 3 March 2025"},
         {"average sleep excluding Sundays", "average sleep on all days but Sundays"},
         {"list my runs in May", "show my runs in May"},
         {"my 3 longest runs", "top 3 longest runs"},
