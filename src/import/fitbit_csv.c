@@ -174,27 +174,4 @@ static const struct table_format formats[] = {
     {FITBIT(readiness_columns), .needs = DAY, .metric = "readiness_score", .row = day_row},
 };
 
-enum { N_FORMATS = sizeof formats / sizeof *formats };
-
-static unsigned recognise(struct weir_slice file_name, struct weir_slice head)
-{
-    return table_recognise(formats, N_FORMATS, file_name, head);
-}
-
-static enum weir_status open(struct reader **out, const struct reader_context *c)
-{
-    return table_open(out, c, formats, N_FORMATS);
-}
-
-const struct reader_kind reader_fitbit_csv = {
-    .name = "fitbit-csv",
-    .title = "Fitbit takeout table",
-    .recognise = recognise,
-    .open = open,
-    .feed = table_feed,
-    .end = table_end,
-    .close = table_close,
-    .records = table_records,
-    .error = table_error,
-    .line = table_line,
-};
+TABLE_KIND(reader_fitbit_csv, "fitbit-csv", "Fitbit takeout table");

@@ -163,6 +163,27 @@ uint64_t table_records(const struct reader *r);
 const char *table_error(const struct reader *r);
 uint64_t table_line(const struct reader *r);
 
+/* The kind whose formats are the list `formats` of the same file, and nothing else. */
+#define TABLE_KIND(symbol, kind_name, kind_title)                                                  \
+    static unsigned recognise(struct weir_slice file_name, struct weir_slice head)                 \
+    {                                                                                              \
+        return table_recognise(formats, sizeof formats / sizeof *formats, file_name, head);        \
+    }                                                                                              \
+    static enum weir_status open(struct reader **out, const struct reader_context *c)              \
+    {                                                                                              \
+        return table_open(out, c, formats, sizeof formats / sizeof *formats);                      \
+    }                                                                                              \
+    const struct reader_kind symbol = {.name = (kind_name),                                        \
+                                       .title = (kind_title),                                      \
+                                       .recognise = recognise,                                     \
+                                       .open = open,                                               \
+                                       .feed = table_feed,                                         \
+                                       .end = table_end,                                           \
+                                       .close = table_close,                                       \
+                                       .records = table_records,                                   \
+                                       .error = table_error,                                       \
+                                       .line = table_line}
+
 /* ---- for row(): cells by meaning; each refuses what is wrong and then says "nothing" ---- */
 
 bool table_has(const struct table *t, enum table_field f); /* the file has such a column */
