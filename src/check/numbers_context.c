@@ -10,7 +10,9 @@
 #include "check/numbers_impl.h"
 
 enum {
-    REACH_BEHIND = 5, /* words: "3 bpm a night lower" */
+    REACH_BEHIND = 5,  /* words: "3 bpm a night lower" */
+    REACH_BEFORE = 64, /* words of a sentence before the number */
+    REACH_ROW = 256,   /* words of a row of a table */
     KEYCAP = 0x20E3,
     LESS_OR_EQUAL = 0x2264,
 };
@@ -292,7 +294,8 @@ static int direction_behind(const struct context *c, const struct number *n)
 
 static int direction_before(const struct context *c, const struct number *n)
 {
-    for (size_t i = n->first; i > 0 && !ends_sentence(c, i - 1); i--) {
+    size_t least = n->first > REACH_BEFORE ? n->first - REACH_BEFORE : 0;
+    for (size_t i = n->first; i > least && !ends_sentence(c, i - 1); i--) {
         int direction = word_direction(word(c, i - 1));
         /* "over the last 30 days" points nowhere. */
         bool is_place = word_in(word(c, i - 1), "over|under|up|off|short|down") &&
@@ -305,7 +308,8 @@ static int direction_before(const struct context *c, const struct number *n)
 /* Whether it stands in a table: the unit may be in another cell. */
 static bool is_cell(const struct context *c, const struct number *n)
 {
-    for (size_t i = n->first; i > 0 && token_at(c->ts, i - 1)->kind != TOKEN_LINE; i--)
+    size_t least = n->first > REACH_ROW ? n->first - REACH_ROW : 0;
+    for (size_t i = n->first; i > least && token_at(c->ts, i - 1)->kind != TOKEN_LINE; i--)
         if (token_is_sign(c->ts, i - 1, '|')) return true;
     return false;
 }
