@@ -162,6 +162,14 @@ void construct_of_metric(struct gate *g, const struct metric *m, struct days day
             m ? "many values are outside of what is plausible" : "the metric is not known");
 }
 
+void construct_of_one_device(struct work *w, struct gate *g)
+{
+    construct_of_metric(g, w->finding->metric, w->finding->a);
+    gate_number(g, "device_change_at", (double)w->finding->device_change);
+    if (g->status == GATE_PASSED && w->finding->device_change > 0)
+        gate_is(g, false, "", "the device changed on the way");
+}
+
 /* ---- verdict ---- */
 
 static bool is_hard(size_t gate)

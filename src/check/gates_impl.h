@@ -69,3 +69,6 @@ bool same_sign(double a, double b);
 
 /* Whether the metric is known and its values are plausible. */
 void construct_of_metric(struct gate *g, const struct metric *m, struct days days);
+
+/* The same, and no other device on the way: for a finding that is about one row of days. */
+void construct_of_one_device(struct work *w, struct gate *g);

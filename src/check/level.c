@@ -50,14 +50,6 @@ static void sample_size(struct work *w, struct gate *g)
             "fewer than 10 days, or less than 60 % of the window, have values");
 }
 
-static void construct(struct work *w, struct gate *g)
-{
-    construct_of_metric(g, w->finding->metric, w->finding->a);
-    gate_number(g, "device_change_at", (double)w->finding->device_change);
-    if (g->status == GATE_PASSED && w->finding->device_change > 0)
-        gate_is(g, false, "", "the device changed on the way");
-}
-
 static void effect(struct work *w, struct gate *g)
 {
     const struct level *v = w->kind;
@@ -130,4 +122,5 @@ static void triangulation(struct work *w, struct gate *g)
 }
 
 const struct kind_rules level_rules = {
-    prepare, {sample_size, construct, effect, bootstrap, subgroups, triangulation, NULL}};
+    prepare,
+    {sample_size, construct_of_one_device, effect, bootstrap, subgroups, triangulation, NULL}};

@@ -64,14 +64,6 @@ static void sample_size(struct work *w, struct gate *g)
             "fewer than 21 days with values, or over fewer than 28 days");
 }
 
-static void construct(struct work *w, struct gate *g)
-{
-    construct_of_metric(g, w->finding->metric, w->finding->a);
-    gate_number(g, "device_change_at", (double)w->finding->device_change);
-    if (g->status == GATE_PASSED && w->finding->device_change > 0)
-        gate_is(g, false, "", "the device changed on the way");
-}
-
 static void effect(struct work *w, struct gate *g)
 {
     const struct trend *t = w->kind;
@@ -195,5 +187,6 @@ static void discrimination(struct work *w, struct gate *g)
             "the last third can hardly be told from the first");
 }
 
-const struct kind_rules trend_rules = {
-    prepare, {sample_size, construct, effect, bootstrap, subgroups, triangulation, discrimination}};
+const struct kind_rules trend_rules = {prepare,
+                                       {sample_size, construct_of_one_device, effect, bootstrap,
+                                        subgroups, triangulation, discrimination}};
