@@ -62,7 +62,21 @@ WEIR_BEGIN
     X(TOO_MANY, "too_many_connections", "there are too many connections", 503, true)               \
     X(HTTP_VERSION, "http_version_not_supported", "only HTTP/1.0 and HTTP/1.1 are spoken here",    \
       505, false)                                                                                  \
-    X(SHUTDOWN, "shutting_down", "the server is going down; reconnect", 503, true)
+    X(SHUTDOWN, "shutting_down", "the server is going down; reconnect", 503, true)                 \
+    X(UNPROCESSABLE, "unprocessable", "it is well-formed, but nothing can be made of it", 422,     \
+      false)                                                                                       \
+    X(UPSTREAM, "upstream_unavailable", "a model or service that is needed does not answer", 502,  \
+      true)                                                                                        \
+    X(CANCELLED, "cancelled", "it was cancelled", 409, false)                                      \
+    X(CONCURRENCY, "concurrency_limit_exceeded", "too many turns are in flight", 429, true)        \
+    X(BAD_FILE, "invalid_file_type", "the file is of no kind that is known", 400, false)           \
+    X(NO_TURN, "turn_not_found", "there is no such turn", 404, false)                              \
+    X(NO_LAB, "lab_not_found", "there is no such laboratory result", 404, false)                   \
+    X(NO_SOURCE, "source_not_found", "there is no such source of data", 404, false)                \
+    X(NO_MEMORY_ITEM, "memory_not_found", "there is no such memory", 404, false)                   \
+    X(EVENTS_EXPIRED, "turn_events_expired", "the events are kept for an hour, the turn for ever", \
+      404, false)                                                                                  \
+    X(IDEMPOTENCY, "idempotency_key_mismatch", "the key was used with another request", 409, false)
 
 enum weir_status {
 #define WEIR_STATUS_ENUM(symbol, name, text, http, retryable) WEIR_##symbol,

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agents, step by step of a turn, on the builtin provider: no model, no network. A step is a
+ * function from what came before it to JSON; docs/turns.md has the shapes. It knows nothing of
+ * workflows: src/turn calls these and commits what they bring.
+ *
+ * Deterministic: the same case gives the same bytes, apart from times in events. Any thread; one at
+ * a time per case.
+ */
+#pragma once
+
+#include <weir/buf.h>
+#include <weir/json.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "data/dataset.h"
+
+enum { AGENT_WHY_BYTES = 192, AGENT_QUESTION_BYTES = 8 << 10 };
+
+/* What a step works on. Borrowed. */
+struct agent_case {
+    struct weir_slice turn_id;
+    const struct weir_json *messages; /* [{"role","content"}…]; the last one is the question */
+    struct weir_slice question;
+    const struct weir_json *memory; /* [{"id","category","text","data"}…]; NULL: not to be used */
+    bool has_biomarkers;            /* laboratory results may be used */
+    struct dataset *data;           /* never NULL; may be empty */
+    const struct clock *clock;
+    uint64_t seed; /* from the turn's id */
+    struct arena *arena;
+    /* What earlier steps brought, by name; NULL when the step did not run. */
+    const struct weir_json *(*output)(void *user, const char *step);
+    /* An event, on its way at once: one line of JSON. */
+    void (*emit)(void *user, const char *type, struct weir_slice json);
+    void *user;
+    char why[AGENT_WHY_BYTES]; /* of a failure */
+};
+
+/*
+ * Each writes the output of its step. WEIR_UNPROCESSABLE when there is no plan to be had and no
+ * honest answer either; WEIR_NOMEM, WEIR_LIMIT; what the store says when data cannot be read.
+ */
+WEIR_MUST_CHECK enum weir_status agent_classify(struct agent_case *c, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_route(struct agent_case *c, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_rephrase(struct agent_case *c, struct weir_buf *out);
+/* One agent ("data_science", "domain_expert", "health_coach", "investigator") and its question. */
+WEIR_MUST_CHECK enum weir_status agent_work(struct agent_case *c, const char *agent,
+                                            struct weir_slice question, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_reflect(struct agent_case *c, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_validate(struct agent_case *c, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_synthesize(struct agent_case *c, struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status agent_remember(struct agent_case *c, struct weir_buf *out);

@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Durable workflows: a run goes through the steps of its workflow, one after the other, and what a
+ * step brought is on the disk before the next one begins. A crash is a pause: whoever opens the
+ * store again takes each run up at its first step without an output. The engine knows nothing of
+ * what the steps do.
+ *
+ * 1. flow_new() with the workflows; flow_start() takes up what an earlier process left.
+ * 2. flow_add_run() puts a new run into a commit of the caller's, together with whatever else
+ *    belongs to its beginning; flow_begin() when that commit is durable.
+ * 3. Steps run on a small pool of threads. A step ends by exactly one of flow_done() and
+ *    flow_fail(), before its function returns or later, from any thread: a run that waits for
+ *    somebody else costs its memory and no thread.
+ * 4. flow_cancel() from anywhere. flow_stop() lets the steps under way reach their end, for a
+ *    bounded time; what is left goes on at the next start. flow_free().
+ *
+ * What there is of a run in the store:
+ *   document "run" ID         while it is in flight: workflow, input, lease. Gone at the end.
+ *   document "step" ID/NN     of each step that is done, for ever: see flow_each_step().
+ *   log                       its events; sealed at the end.
+ *
+ * Every commit of a run is fenced by the version of its document "run": somebody who lost the lease
+ * (another node took the run up) cannot write to it any more.
+ *
+ * Events of a step are durable in the order they were emitted, those before flow_done() not later
+ * than its output. A step that is run again, after a failure or a crash, emits again.
+ *
+ * flow_begin(), flow_cancel(), flow_stats(): any thread. Of a step: one thread at a time.
+ */
+#pragma once
+
+#include <weir/buf.h>
+#include <weir/json.h>
+
+#include "base/arena.h"
+#include "base/clock.h"
+#include "base/trace.h"
+#include "store/store.h"
+
+struct flow;      /* the engine */
+struct flow_step; /* an attempt at a step of a run */
+
+enum {
+    FLOW_ID_BYTES = 64,           /* longest id of a run */
+    FLOW_STEPS = 32,              /* most steps of a workflow */
+    FLOW_PARTS = 16,              /* most parallel parts of a step */
+    FLOW_OUTPUT_BYTES = 3 << 20,  /* largest output of a step */
+    FLOW_ARENA_BYTES = 256 << 20, /* most memory of an attempt */
+    FLOW_MESSAGE_BYTES = 256,     /* of a failure */
+};
+
+/* Why a step did not bring anything. */
+struct flow_failure {
+    enum weir_status code;   /* what clients are told in the end */
+    bool is_final;           /* trying again cannot help */
+    uint64_t retry_after_ms; /* not before; 0: as the step's policy says */
+    char message[FLOW_MESSAGE_BYTES];
+};
+
+struct step {
+    const char *name;
+    void (*run)(struct flow_step *s);
+    bool (*applies)(struct flow_step *s); /* NULL: always. False: the run goes on without it */
+    unsigned max_attempts;                /* 0: one */
+    unsigned backoff_ms;                  /* before the second; doubles, with jitter */
+    unsigned limit_ms;                    /* for an attempt; 0: none. Beyond it, it is aborted */
+};
+
+/* How a run ended. */
+struct flow_end {
+    const struct flow_failure *failure; /* NULL: all steps are done */
+    int64_t began_ms, ended_ms;         /* wall time of the first step's begin and of the end */
+    double cost_usd;                    /* of all attempts */
+};
+
+struct workflow {
+    const char *name;
+    const struct step *steps;
+    size_t n_steps;
+    int64_t keep_ms; /* the log lasts so long after the end; negative: for ever */
+    void *user;      /* flow_user() */
+    /*
+     * What else is committed with the beginning of the first step and with the end: events by
+     * flow_emit(), documents by flow_put(). Called with a step that is none of the list.
+     */
+    void (*on_begin)(struct flow_step *s);
+    void (*on_end)(struct flow_step *s, const struct flow_end *end);
+};
+
+/* 0 or NULL in any field means its default. */
+struct flow_options {
+    const struct workflow *const *workflows;
+    size_t n_workflows;
+    unsigned n_threads; /* one for each processor */
+    unsigned max_runs;  /* 100,000 in flight; then WEIR_BUSY from flow_begin() */
+    uint64_t lease_ms;  /* 30 s; renewed in time */
+    const struct clock *clock;
+    const struct trace *trace;
+};
+
+WEIR_MUST_CHECK enum weir_status flow_new(struct flow **out, struct store *store,
+                                          const struct flow_options *options);
+WEIR_MUST_CHECK enum weir_status flow_start(struct flow *f);
+/* No step begins any more; returns when none is under way, or after `grace_ms`. */
+void flow_stop(struct flow *f, unsigned grace_ms);
+void flow_free(struct flow *f); /* NULL is allowed */
+
+/* A run for a commit. Everything is copied. */
+struct flow_new_run {
+    const struct workflow *workflow;
+    struct weir_slice id, owner;
+    struct weir_slice log;
+    struct weir_slice input; /* JSON */
+};
+void flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall_ms);
+/* Its commit is durable. WEIR_BUSY: it waits for the next start; WEIR_SHUTDOWN the same. */
+WEIR_MUST_CHECK enum weir_status flow_begin(struct flow *f, struct weir_slice id);
+
+/*
+ * The run ends with WEIR_CANCELLED as soon as its step can be aborted; the wish is durable when
+ * `done` is called. WEIR_NOT_FOUND: there is no such run in flight.
+ */
+void flow_cancel(struct flow *f, struct weir_slice id, commit_done_fn done, void *user);
+
+/* ---- for steps ---- */
+
+void *flow_user(struct flow_step *s); /* the workflow's */
+struct weir_slice flow_id(const struct flow_step *s);
+struct weir_slice flow_owner(const struct flow_step *s);
+struct store *flow_store(const struct flow_step *s);
+const struct clock *flow_clock(const struct flow_step *s);
+unsigned flow_attempt(const struct flow_step *s); /* from 1; counted over crashes, too */
+struct arena *flow_arena(struct flow_step *s);    /* ends with the attempt */
+const struct weir_json *flow_input(struct flow_step *s);
+/* What an earlier step brought; NULL when it did not apply. */
+const struct weir_json *flow_output(struct flow_step *s, const char *step);
+bool flow_is_aborted(const struct flow_step *s); /* cancelled, out of time or stopped: end soon */
+
+/* An event of the run's log; `json` is one line of JSON. Sent on its way at once. */
+void flow_emit(struct flow_step *s, const char *type, struct weir_slice json);
+/* A document that is committed together with the output. */
+void flow_put(struct flow_step *s, struct doc_key key, int64_t expected_version,
+              struct weir_slice body);
+void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_version);
+/* Counts from now on, also when the attempt fails. */
+void flow_add_cost(struct flow_step *s, double usd);
+double flow_cost(const struct flow_step *s); /* of the run so far */
+
+void flow_done(struct flow_step *s, struct weir_slice output);
+void flow_fail(struct flow_step *s, const struct flow_failure *failure);
+
+/*
+ * Calls `part` for each i below n, at once as far as there are threads, and `then` when all have
+ * returned. A part may emit, and keeps what it brings in memory of its own (an arena is one
+ * thread's): flow_part_arena().
+ */
+void flow_parallel(struct flow_step *s, size_t n, void (*part)(struct flow_step *s, size_t i),
+                   void (*then)(struct flow_step *s));
+struct arena *flow_part_arena(struct flow_step *s, size_t i);
+/* What the step wants to find again. */
+void flow_set_data(struct flow_step *s, void *data);
+void *flow_data(const struct flow_step *s);
+
+/*
+ * For a step that waits for somebody else: the function that started the wait returns, and whoever
+ * ends it calls flow_resume(), from any thread, once; `fn` goes on with the step on a thread of the
+ * pool. Between the two nothing of the step may be touched but that. `abort`, if not NULL, is
+ * called at most once, when the step is to end soon; the wait is to be ended by flow_resume() all
+ * the same.
+ */
+void flow_wait(struct flow_step *s, void (*abort)(void *user), void *user);
+void flow_resume(struct flow_step *s, void (*fn)(struct flow_step *s));
+
+/* ---- looking at runs ---- */
+
+struct flow_step_info {
+    const char *name;
+    unsigned number, attempts;
+    int64_t began_ms, ended_ms;
+    double cost_usd;
+    struct weir_slice output;           /* JSON; empty when it has failed */
+    const struct flow_failure *failure; /* the last one; NULL: none */
+};
+/* The steps of a run that are done, or were tried, in order; from any thread, may wait. */
+typedef enum weir_status (*flow_step_fn)(void *user, const struct flow_step_info *info);
+WEIR_MUST_CHECK enum weir_status flow_each_step(struct store *store, struct weir_slice id,
+                                                flow_step_fn each, void *user);
+
+struct flow_stats {
+    uint64_t n_begun, n_completed, n_failed, n_recovered, n_steps, n_retries, n_fenced;
+    unsigned n_in_flight, n_waiting, n_running;
+};
+void flow_stats(struct flow *f, struct flow_stats *out);
