@@ -117,7 +117,7 @@ lint-man:
 	@mandoc -Tlint -Wwarning man/*.[1-8]
 
 lint-docs:
-	@tools/metrics-doc --check
+	@tools/table-docs --check
 
 tidy: build-folder
 	@printf '%s\n' $(filter src/%.c app/%.c,$(C_FILES)) | \
