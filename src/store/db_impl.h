@@ -76,6 +76,8 @@ enum db_read_statement {
     READ_DOC,
     LIST_DOCS,
     LIST_DOCS_OF_OWNER,
+    LIST_DOCS_FALLING,
+    LIST_DOCS_OF_OWNER_FALLING,
     LIST_EXPIRED,
     N_READ_STATEMENTS,
 };

@@ -22,6 +22,11 @@ static const char *const texts[N_READ_STATEMENTS] = {
     [LIST_DOCS_OF_OWNER] = "SELECT kind, id, owner, version, body FROM docs "
                            "WHERE owner = ?4 AND owner <> x'' AND kind = ?1 AND id > ?2 "
                            "ORDER BY id LIMIT ?3",
+    [LIST_DOCS_FALLING] = "SELECT kind, id, owner, version, body FROM docs "
+                          "WHERE kind = ?1 AND id < ?2 ORDER BY id DESC LIMIT ?3",
+    [LIST_DOCS_OF_OWNER_FALLING] = "SELECT kind, id, owner, version, body FROM docs "
+                                   "WHERE owner = ?4 AND owner <> x'' AND kind = ?1 AND id < ?2 "
+                                   "ORDER BY id DESC LIMIT ?3",
     [LIST_EXPIRED] = "SELECT id, name, last, is_sealed, expires_ms FROM logs "
                      "WHERE expires_ms <= ?1 ORDER BY expires_ms LIMIT ?2",
 };
@@ -201,12 +206,17 @@ enum weir_status db_get_doc(struct db_reader *r, struct doc_key key, struct doc 
 enum weir_status db_list_docs(struct db_reader *r, const struct doc_query *query, doc_fn each,
                               void *user)
 {
+    /* Longer than any id can be, so that it stands behind them all. */
+    static const char beyond[STORE_NAME_BYTES + 1] = {[0 ... STORE_NAME_BYTES] = '\xff'};
+    static const struct weir_slice end = {beyond, sizeof beyond};
     bool has_owner = query->owner.len > 0;
-    sqlite3_stmt *s = statement_of(r, has_owner ? LIST_DOCS_OF_OWNER : LIST_DOCS);
+    sqlite3_stmt *s = statement_of(
+        r, query->is_falling ? (has_owner ? LIST_DOCS_OF_OWNER_FALLING : LIST_DOCS_FALLING)
+                             : (has_owner ? LIST_DOCS_OF_OWNER : LIST_DOCS));
     enum weir_status st = WEIR_OK;
     int rc = SQLITE_DONE;
     db_bind_bytes(s, 1, query->kind);
-    db_bind_bytes(s, 2, query->after);
+    db_bind_bytes(s, 2, query->is_falling && query->after.len == 0 ? end : query->after);
     db_bind_int(s, 3, query->limit < INT64_MAX ? (int64_t)query->limit : INT64_MAX);
     if (has_owner) db_bind_bytes(s, 4, query->owner);
     while (st == WEIR_OK && (rc = sqlite3_step(s)) == SQLITE_ROW) {

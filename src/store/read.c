@@ -330,26 +330,36 @@ struct listing {
     size_t at;
     struct weir_slice owner;
     size_t left;
+    bool is_falling;
     bool is_full;
     doc_fn each;
     void *user;
 };
 
+static int compare_ids(struct weir_slice i, struct weir_slice j)
+{
+    size_t both = i.len < j.len ? i.len : j.len;
+    int order = both > 0 ? memcmp(i.ptr, j.ptr, both) : 0;
+    return order != 0 ? order : (i.len > j.len) - (i.len < j.len);
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct pending_doc *const *x = a;
     const struct pending_doc *const *y = b;
-    struct weir_slice i = pending_doc_view(*x).id;
-    struct weir_slice j = pending_doc_view(*y).id;
-    int order = memcmp(i.ptr, j.ptr, i.len < j.len ? i.len : j.len);
-    return order != 0 ? order : (i.len > j.len) - (i.len < j.len);
+    return compare_ids(pending_doc_view(*x).id, pending_doc_view(*y).id);
 }
 
-static bool is_after(struct weir_slice id, struct weir_slice after)
+static int by_falling_key(const void *a, const void *b)
 {
-    if (after.len == 0) return true;
-    int order = memcmp(id.ptr, after.ptr, id.len < after.len ? id.len : after.len);
-    return order > 0 || (order == 0 && id.len > after.len);
+    return by_key(b, a);
+}
+
+/* In the order of the listing. */
+static bool is_after(const struct listing *l, struct weir_slice id, struct weir_slice after)
+{
+    int order = compare_ids(id, after);
+    return l->is_falling ? order < 0 : order > 0;
 }
 
 static WEIR_MUST_CHECK enum weir_status remember_doc(struct listing *l, struct pending_doc *d)
@@ -376,11 +386,13 @@ static WEIR_MUST_CHECK enum weir_status take_overlay(struct store *s, struct lis
     struct map_walk w = map_walk_begin(&s->overlay);
     while (st == WEIR_OK && map_walk_next(&s->overlay, &w)) {
         struct doc view = pending_doc_view(w.value);
-        if (slice_eq(view.kind, kind) && is_after(view.id, after)) st = remember_doc(l, w.value);
+        bool is_behind = after.len == 0 || is_after(l, view.id, after);
+        if (slice_eq(view.kind, kind) && is_behind) st = remember_doc(l, w.value);
     }
     pthread_mutex_unlock(&s->index_lock);
     if (st == WEIR_OK && l->n_docs > 0)
-        qsort(l->docs, l->n_docs, sizeof(struct pending_doc *), by_key);
+        qsort(l->docs, l->n_docs, sizeof(struct pending_doc *),
+              l->is_falling ? by_falling_key : by_key);
     return st;
 }
 
@@ -408,7 +420,7 @@ static enum weir_status merge_doc(void *user, const struct doc *doc)
     while (l->at < l->n_docs) {
         struct doc view = pending_doc_view(l->docs[l->at]);
         bool is_same = slice_eq(view.id, doc->id);
-        if (!is_same && is_after(view.id, doc->id)) break;
+        if (!is_same && is_after(l, view.id, doc->id)) break;
         enum weir_status st = show_pending(l);
         if (st != WEIR_OK || is_same) return st;
     }
@@ -418,7 +430,11 @@ static enum weir_status merge_doc(void *user, const struct doc *doc)
 enum weir_status store_doc_list(struct store *s, const struct doc_query *query, doc_fn each,
                                 void *user)
 {
-    struct listing l = {.owner = query->owner, .left = query->limit, .each = each, .user = user};
+    struct listing l = {.owner = query->owner,
+                        .left = query->limit,
+                        .is_falling = query->is_falling,
+                        .each = each,
+                        .user = user};
     struct doc_query wider = *query;
     struct db_reader *reader = store_take_reader(s);
     if (!reader) return WEIR_IO;

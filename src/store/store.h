@@ -263,9 +263,10 @@ struct doc_query {
     struct weir_slice owner; /* empty: of all */
     struct weir_slice after; /* ids behind this one, compared byte for byte; empty: all */
     size_t limit;            /* so many at most */
+    bool is_falling;         /* by falling id: "behind" is below then */
 };
 
-/* The documents asked for, by rising id. */
+/* The documents asked for, by rising id unless told otherwise. */
 WEIR_MUST_CHECK enum weir_status store_doc_list(struct store *s, const struct doc_query *query,
                                                 doc_fn each, void *user);
 

@@ -565,6 +565,50 @@ TEST(documents_are_listed_by_kind_and_owner_in_order)
     store_close(s);
 }
 
+TEST(documents_are_listed_backwards_too)
+{
+    char longest[STORE_NAME_BYTES + 1];
+    struct store *s = open_store(t_temp_dir());
+    memset(longest, 0xff, STORE_NAME_BYTES);
+    longest[STORE_NAME_BYTES] = 0;
+    put_owned(s, "b", "ann", "1");
+    put_owned(s, "d", "bob", "1");
+    put_owned(s, "a", "ann", "1");
+    put_owned(s, "aa", "ann", "1");
+    T_EQ(store_settle(s), WEIR_OK);
+    put_owned(s, "c", "ann", "1");
+    put_owned(s, "b", "ann", "2"); /* hides the settled one */
+    put_owned(s, "d", "ann", "2"); /* changes hands */
+    put_owned(s, "a", "bob", "2");
+    for (int settled = 0; settled < 2; settled++) {
+        struct doc_query all = {.kind = SLICE("k"), .limit = 100, .is_falling = true};
+        check_list(s, &all, "d=2 c=1 b=2 aa=1 a=2 ");
+        all.after = SLICE("c");
+        all.limit = 2;
+        check_list(s, &all, "b=2 aa=1 ");
+        all.after = SLICE("a");
+        check_list(s, &all, "");
+        struct doc_query anns = {
+            .kind = SLICE("k"), .owner = SLICE("ann"), .limit = 2, .is_falling = true};
+        check_list(s, &anns, "d=2 c=1 ");
+        anns.after = SLICE("c");
+        check_list(s, &anns, "b=2 aa=1 ");
+        anns.after = SLICE("aa");
+        check_list(s, &anns, "");
+        struct doc_query bobs = {
+            .kind = SLICE("k"), .owner = SLICE("bob"), .limit = 100, .is_falling = true};
+        check_list(s, &bobs, "a=2 ");
+        T_EQ(store_settle(s), WEIR_OK);
+    }
+    put_owned(s, longest, "ann", "1"); /* no id stands behind it */
+    T_EQ(store_settle(s), WEIR_OK);
+    struct listed l = {0};
+    struct doc_query first = {.kind = SLICE("k"), .limit = 1, .is_falling = true};
+    T_EQ(store_doc_list(s, &first, list_doc, &l), WEIR_OK);
+    T_EQ(l.text[0], longest[0]);
+    store_close(s);
+}
+
 static enum weir_status put_again(void *store, const struct doc *doc)
 {
     char id[8] = {0};
