@@ -15,17 +15,29 @@
  *    bounded time; what is left goes on at the next start. flow_free().
  *
  * What there is of a run in the store:
- *   document "run" ID         while it is in flight: workflow, input, lease. Gone at the end.
+ *   document "run" ID         while it is in flight: workflow, holder, how far it is.
+ *   document "run-cancel" ID  the wish that it ends; gone with the run.
+ *   document "run-input" ID   for ever.
  *   document "step" ID/NN     of each step that is done, for ever: see flow_each_step().
  *   log                       its events; sealed at the end.
+ * and document "run-node" HOLDER of each engine, the lease of all its runs at once.
  *
  * Every commit of a run is fenced by the version of its document "run": somebody who lost the lease
  * (another node took the run up) cannot write to it any more.
  *
  * Events of a step are durable in the order they were emitted, those before flow_done() not later
- * than its output. A step that is run again, after a failure or a crash, emits again.
+ * than its output. A step that is run again, after a failure or a crash, emits again. The output of
+ * the last step and the end of the run are one commit.
  *
- * flow_begin(), flow_cancel(), flow_stats(): any thread. Of a step: one thread at a time.
+ * Failures. A step says flow_fail(), and is tried again as its policy says; also when what it put
+ * is refused (WEIR_CONFLICT), or what it asked for could not be read. A crash does not count as
+ * one of its attempts, but a step that was under way in FLOW_CRASHES crashes in a row ends its run
+ * with WEIR_INTERNAL: no run can take a server down for ever. While the disk is full or too much
+ * waits to be committed, runs wait; when the store cannot write any more, they wait for the next
+ * start.
+ *
+ * flow_begin(), flow_cancel(), flow_stats(), flow_wake(): any thread. Of a step: one thread at a
+ * time, but for its parts: see flow_parallel().
  */
 #pragma once
 
@@ -47,9 +59,15 @@ enum {
     FLOW_OUTPUT_BYTES = 3 << 20,  /* largest output of a step */
     FLOW_ARENA_BYTES = 256 << 20, /* most memory of an attempt */
     FLOW_MESSAGE_BYTES = 256,     /* of a failure */
+    FLOW_OUTBOX_BYTES = 1 << 20,  /* events that may wait for the commit before; then emitters do */
+    FLOW_PAUSE_MS = 600 * 1000,   /* longest pause before another attempt */
+    FLOW_CRASHES = 5,             /* of the process in the same step, then it is given up */
 };
 
-/* Why a step did not bring anything. */
+/*
+ * Why a step did not bring anything. An attempt that was aborted because of its time limit and
+ * says WEIR_CANCELLED counts as WEIR_TIMEOUT.
+ */
 struct flow_failure {
     enum weir_status code;   /* what clients are told in the end */
     bool is_final;           /* trying again cannot help */
@@ -81,7 +99,9 @@ struct workflow {
     void *user;      /* flow_user() */
     /*
      * What else is committed with the beginning of the first step and with the end: events by
-     * flow_emit(), documents by flow_put(). Called with a step that is none of the list.
+     * flow_emit(), documents by flow_put(). Called with a step that is none of the list. A call
+     * is made again when its commit did not happen, because of a crash or since a wish to cancel
+     * came first: what counts once is what it emits and puts.
      */
     void (*on_begin)(struct flow_step *s);
     void (*on_end)(struct flow_step *s, const struct flow_end *end);
@@ -101,9 +121,15 @@ struct flow_options {
 WEIR_MUST_CHECK enum weir_status flow_new(struct flow **out, struct store *store,
                                           const struct flow_options *options);
 WEIR_MUST_CHECK enum weir_status flow_start(struct flow *f);
-/* No step begins any more; returns when none is under way, or after `grace_ms`. */
+/*
+ * No step begins any more. Those under way may reach their end; after half of `grace_ms` they are
+ * aborted. Returns when none is under way, or after `grace_ms`.
+ */
 void flow_stop(struct flow *f, unsigned grace_ms);
-void flow_free(struct flow *f); /* NULL is allowed */
+/* When nobody will call flow_resume() any more. Waits for steps that run. NULL is allowed. */
+void flow_free(struct flow *f);
+/* The clock has jumped: for whoever moves it. */
+void flow_wake(struct flow *f);
 
 /* A run for a commit. Everything is copied. */
 struct flow_new_run {
@@ -113,7 +139,10 @@ struct flow_new_run {
     struct weir_slice input; /* JSON */
 };
 void flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall_ms);
-/* Its commit is durable. WEIR_BUSY: it waits for the next start; WEIR_SHUTDOWN the same. */
+/*
+ * Its commit is durable; short, also inside a `done`. WEIR_BUSY, WEIR_SHUTDOWN, WEIR_NOMEM: it
+ * waits for the next start.
+ */
 WEIR_MUST_CHECK enum weir_status flow_begin(struct flow *f, struct weir_slice id);
 
 /*
@@ -131,12 +160,19 @@ struct store *flow_store(const struct flow_step *s);
 const struct clock *flow_clock(const struct flow_step *s);
 unsigned flow_attempt(const struct flow_step *s); /* from 1; counted over crashes, too */
 struct arena *flow_arena(struct flow_step *s);    /* ends with the attempt */
+/*
+ * What the run began with, and what an earlier step brought; NULL when it did not apply. Both are
+ * valid until the attempt ends or waits: ask again then. When it cannot be read, NULL, too, and
+ * the attempt fails whatever else it says.
+ */
 const struct weir_json *flow_input(struct flow_step *s);
-/* What an earlier step brought; NULL when it did not apply. */
 const struct weir_json *flow_output(struct flow_step *s, const char *step);
 bool flow_is_aborted(const struct flow_step *s); /* cancelled, out of time or stopped: end soon */
 
-/* An event of the run's log; `json` is one line of JSON. Sent on its way at once. */
+/*
+ * An event of the run's log; `json` is one line of JSON. Sent on its way at once, and together with
+ * all that was emitted meanwhile when an earlier one is still on its way.
+ */
 void flow_emit(struct flow_step *s, const char *type, struct weir_slice json);
 /* A document that is committed together with the output. */
 void flow_put(struct flow_step *s, struct doc_key key, int64_t expected_version,
@@ -146,13 +182,14 @@ void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_versi
 void flow_add_cost(struct flow_step *s, double usd);
 double flow_cost(const struct flow_step *s); /* of the run so far */
 
-void flow_done(struct flow_step *s, struct weir_slice output);
+void flow_done(struct flow_step *s, struct weir_slice output); /* JSON */
 void flow_fail(struct flow_step *s, const struct flow_failure *failure);
 
 /*
  * Calls `part` for each i below n, at once as far as there are threads, and `then` when all have
- * returned. A part may emit, and keeps what it brings in memory of its own (an arena is one
- * thread's): flow_part_arena().
+ * returned; after it, the step's function does nothing but return. Parts may emit, put, add costs
+ * and ask for outputs, and keep what they bring in memory of their own (an arena is one thread's):
+ * flow_part_arena().
  */
 void flow_parallel(struct flow_step *s, size_t n, void (*part)(struct flow_step *s, size_t i),
                    void (*then)(struct flow_step *s));
@@ -181,7 +218,10 @@ struct flow_step_info {
     struct weir_slice output;           /* JSON; empty when it has failed */
     const struct flow_failure *failure; /* the last one; NULL: none */
 };
-/* The steps of a run that are done, or were tried, in order; from any thread, may wait. */
+/*
+ * The steps of a run that are done, or were tried and failed, in order; from any thread, may wait.
+ * WEIR_OK from `each` to go on; anything else ends it and is returned.
+ */
 typedef enum weir_status (*flow_step_fn)(void *user, const struct flow_step_info *info);
 WEIR_MUST_CHECK enum weir_status flow_each_step(struct store *store, struct weir_slice id,
                                                 flow_step_fn each, void *user);
