@@ -72,3 +72,6 @@ void construct_of_metric(struct gate *g, const struct metric *m, struct days day
 
 /* The same, and no other device on the way: for a finding that is about one row of days. */
 void construct_of_one_device(struct work *w, struct gate *g);
+
+/* Whether the one is part of the other or computed from it, or both are parts of one thing. */
+bool are_related(const struct metric *a, const struct metric *b);

@@ -40,7 +40,7 @@ static enum weir_status read_text(struct reading *r, const struct weir_json *ent
     return copy(r, text, out) ? WEIR_OK : r->arena->status;
 }
 
-/* A date or a time written as text: a date becomes a window, a time minutes after midnight. */
+/* A date or a time written as text; a time becomes minutes after midnight. */
 static enum weir_status read_moment(struct reading *r, struct weir_slice text,
                                     struct ledger_entry *e)
 {
@@ -52,7 +52,7 @@ static enum weir_status read_moment(struct reading *r, struct weir_slice text,
     if (numbers.n != 1 || numbers.list[0].kind == NUMBER_AMOUNT)
         return fail(r, "value", "has to be a number, a date or a time");
     if (numbers.list[0].kind == NUMBER_DATE)
-        return copy(r, text, &e->window) ? WEIR_OK : r->arena->status;
+        return copy(r, text, &e->date) ? WEIR_OK : r->arena->status;
     e->value = numbers.list[0].value;
     e->unit = weir_slice_of("clock");
     return WEIR_OK;
@@ -79,8 +79,7 @@ static enum weir_status read_window(struct reading *r, const struct weir_json *e
 {
     const struct weir_json *v = weir_json_get_str(entry, "window");
     char joined[LEDGER_WINDOW_BYTES];
-    size_t len = e->window.len; /* a date that was the value */
-    if (len > 0) memcpy(joined, e->window.ptr, len);
+    size_t len = 0;
     bool is_one = weir_json_type_of(v) == WEIR_JSON_STRING;
     for (const struct weir_json *m = is_one ? v : weir_json_first(v); m;
          m = is_one ? NULL : weir_json_next(m)) {
@@ -92,6 +91,15 @@ static enum weir_status read_window(struct reading *r, const struct weir_json *e
         len += text.len;
     }
     return copy(r, (struct weir_slice){joined, len}, &e->window) ? WEIR_OK : r->arena->status;
+}
+
+/* What it is of; either name will do. */
+static enum weir_status read_metric(struct reading *r, const struct weir_json *entry,
+                                    struct ledger_entry *e)
+{
+    enum weir_status st = read_text(r, entry, "metric", &e->metric);
+    if (st != WEIR_OK || e->metric.len > 0) return st;
+    return read_text(r, entry, "analyte", &e->metric);
 }
 
 static enum weir_status read_entry(struct reading *r, const struct weir_json *json,
@@ -106,8 +114,11 @@ static enum weir_status read_entry(struct reading *r, const struct weir_json *js
     if (st == WEIR_OK) st = read_text(r, json, "verdict", &verdict);
     if (st == WEIR_OK) st = read_value(r, json, e);
     if (st == WEIR_OK) st = read_window(r, json, e);
-    if (st == WEIR_OK) e->is_rejected = word_in(verdict, "rejected|reject");
-    return st;
+    if (st == WEIR_OK) st = read_metric(r, json, e);
+    if (st != WEIR_OK) return st;
+    e->is_rejected = word_in(verdict, "rejected|reject");
+    e->is_conditional = word_in(verdict, "conditional");
+    return WEIR_OK;
 }
 
 static const struct weir_json *find_list(const struct weir_json *json)

@@ -72,7 +72,7 @@ static bool is_made_of(const struct metric *m, const struct metric *whole)
     return false;
 }
 
-static bool are_related(const struct metric *a, const struct metric *b)
+bool are_related(const struct metric *a, const struct metric *b)
 {
     bool share_a_whole = a->of && b->of && a->relation == METRIC_PART_OF &&
                          b->relation == METRIC_PART_OF && strcmp(a->of, b->of) == 0;

@@ -322,21 +322,26 @@ static void add_spans(struct work *w, const struct numbers *known)
     if (from != to) w->spans[w->n_spans++] = (struct span){.from = from, .to = to};
 }
 
+/* The i-th text whose numbers need no home: those given, then windows and dates of the entries. */
+static struct weir_slice known_text(const struct verify_input *in, size_t i)
+{
+    if (i < in->n_known) return in->known[i];
+    const struct ledger_entry *e = &in->ledger->entries[(i - in->n_known) / 2];
+    if (e->is_rejected) return (struct weir_slice){"", 0};
+    return (i - in->n_known) % 2 == 0 ? e->window : e->date;
+}
+
 static enum weir_status read_known(struct work *w)
 {
-    const struct verify_input *in = w->input;
-    const struct ledger *l = in->ledger;
+    size_t n_texts = w->input->n_known + 2 * w->input->ledger->n, total = 0;
     struct tokens tokens;
-    size_t total = 0;
-    w->known = arena_alloc(w->arena, (in->n_known + l->n + 1) * sizeof *w->known);
+    w->known = arena_alloc(w->arena, (n_texts + 1) * sizeof *w->known);
     if (!w->known) return w->arena->status;
-    for (size_t i = 0; i < in->n_known + l->n; i++) {
-        bool is_given = i < in->n_known;
-        const struct weir_slice *text =
-            is_given ? &in->known[i] : &l->entries[i - in->n_known].window;
-        if (text->len == 0 || (!is_given && l->entries[i - in->n_known].is_rejected)) continue;
+    for (size_t i = 0; i < n_texts; i++) {
+        struct weir_slice text = known_text(w->input, i);
+        if (text.len == 0) continue;
         struct numbers *k = &w->known[w->n_known++];
-        enum weir_status st = numbers_find(&tokens, k, *text, w->arena);
+        enum weir_status st = numbers_find(&tokens, k, text, w->arena);
         if (st != WEIR_OK) return st;
         total += k->n + 1;
     }

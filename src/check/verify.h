@@ -30,10 +30,12 @@ enum {
 
 struct ledger_entry {
     struct weir_slice claim, unit, source;
+    struct weir_slice metric; /* or analyte: "ldl"; lets mg/dL and mmol/L be turned */
     struct weir_slice window; /* as text: "2025-03-01 .. 2025-03-31", "last 30 days" */
-    double value;             /* NAN: none, so only n and the window count */
+    struct weir_slice date;   /* "2025-03-14", of an entry whose value is one */
+    double value;             /* NAN: none, so only n, date and window count */
     double n;                 /* NAN: not said */
-    bool is_rejected;
+    bool is_rejected, is_conditional;
 };
 
 struct ledger {

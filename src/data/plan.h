@@ -224,3 +224,6 @@ void plan_put_answer(struct weir_buf *out, const struct plan *plan, const struct
 
 /* One sentence for people: "Mean steps, 2025-01-01 to 2025-01-31: 8,432 (30 days)". */
 void plan_say(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a);
+
+/* The unit of what a plan is about: "kg", "clock", "min"; "" where there is none. */
+const char *plan_subject_unit(const struct plan *plan);

@@ -31,8 +31,6 @@ extern plan_words plan_window_members, plan_having_members, plan_condition_membe
 /* Whole weeks in words. */
 enum { WEEKDAYS_WORK = 0x1F, WEEKDAYS_WEEKEND = 0x60, WEEKDAYS_ALL = 0x7F, MONTHS_ALL = 0x1FFE };
 
-/* The unit of what a plan is about: "kg", "clock", "min"; "" where there is none. */
-const char *plan_subject_unit(const struct plan *plan);
 const char *plan_field_unit(enum plan_field field);
 
 /* "resting heart rate", "run sessions", "LDL cholesterol". */

@@ -39,7 +39,7 @@ TEST(a_value_may_be_a_date_or_a_time)
     T_OK(d.ledger.entries[0].value == 23 * 60 + 16);
     T_EQ_STR(d.ledger.entries[0].unit, "clock");
     T_OK(isnan(d.ledger.entries[1].value));
-    T_EQ_STR(d.ledger.entries[1].window, "2025-03-14");
+    T_EQ_STR(d.ledger.entries[1].date, "2025-03-14");
     desk_close(&d);
 }
 
