@@ -14,6 +14,7 @@
 #define BAND(...)
 #define WEEKLY(...)
 #define ALARM(...)
+#define TOPIC(...)
 
 enum { WORKING_AGE = 40 }; /* years: whoever did not say theirs is taken for that */
 
