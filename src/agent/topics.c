@@ -266,23 +266,46 @@ static bool is_one_of(const struct words *w, size_t i, const char *const *texts)
     return false;
 }
 
-/* "I am 67", "67 years old", "aged 67", "my age is 67", "67-year-old". */
-static bool is_age(const struct words *w, size_t i)
+static bool is_years(const struct words *w, size_t i)
 {
     static const char *const years[] = {"years", "year", "yrs", "yr", "yo", NULL};
+    return is_one_of(w, i, years);
+}
+
+static size_t skip_dashes(const struct words *w, size_t i)
+{
+    while (is_mark(w, i, '-')) i++;
+    return i;
+}
+
+/* "67 years old", "67-year-old", "67 yo". */
+static bool is_followed_by_old(const struct words *w, size_t i)
+{
+    size_t next = skip_dashes(w, i + 1);
+    return is_word(w, next, "yo") ||
+           (is_years(w, next) && is_word(w, skip_dashes(w, next + 1), "old"));
+}
+
+/* "aged 67", "my age is 67". */
+static bool is_behind_age(const struct words *w, size_t i)
+{
+    if (i > 0 && (is_word(w, i - 1, "aged") || is_word(w, i - 1, "age"))) return true;
+    return i > 1 && is_word(w, i - 2, "age") && is_word(w, i - 1, "is");
+}
+
+/* "I am 67", but not "I am 67 kg". */
+static bool is_behind_i_am(const struct words *w, size_t i)
+{
+    if (i < 2 || !is_word(w, i - 2, "i") || !is_word(w, i - 1, "am")) return false;
+    return i + 1 == w->n || w->list[i + 1].kind == WORD_MARK || is_word(w, i + 1, "and") ||
+           is_years(w, i + 1);
+}
+
+static bool is_age(const struct words *w, size_t i)
+{
     double n = w->list[i].number;
     if (w->list[i].kind != WORD_NUMBER || n != floor(n) || n < MIN_AGE || n > MAX_AGE) return false;
-    size_t next = i + 1;
-    while (is_mark(w, next, '-')) next++;
-    bool has_years = is_one_of(w, next, years);
-    while (is_mark(w, next + 1, '-')) next++;
-    if (is_word(w, i + 1, "yo") || (has_years && is_word(w, next + 1, "old"))) return true;
-    if (i > 0 && (is_word(w, i - 1, "aged") || is_word(w, i - 1, "age"))) return true;
-    if (i > 1 && is_word(w, i - 2, "age") && is_word(w, i - 1, "is")) return true;
-    bool is_i_am = i > 1 && is_word(w, i - 2, "i") && is_word(w, i - 1, "am");
-    bool is_end_of_clause =
-        i + 1 == w->n || w->list[i + 1].kind == WORD_MARK || is_word(w, i + 1, "and") || has_years;
-    return is_i_am && is_end_of_clause;
+    return is_followed_by_old(w, i) || is_behind_age(w, i) || is_behind_i_am(w, i);
 }
 
 /* "I am a man", "as a woman", "67 year old male": of the writer, not of somebody's wife. */
