@@ -219,20 +219,23 @@ static bool is_end(const struct words *w, size_t i)
     return is_mark(w, i, '?') || is_mark(w, i, ';');
 }
 
+/* Takes the number at word k, if it is one, for the topics from `first` on. */
+static bool take_number(struct topics *topics, size_t first, const struct words *w, size_t k)
+{
+    if (w->list[k].kind != WORD_NUMBER || is_other(w, k)) return false;
+    bool is_second = k >= 2 && is_mark(w, k - 1, '/');
+    return take_pressure(topics, first, w, is_second ? k - 2 : k) ||
+           take_value(&topics->list[first], w, k, w->list[k].number);
+}
+
 /* The value of the topics from `first` on, whose name is the words i to end-1. */
 static void read_value(struct topics *topics, size_t first, const struct words *w, size_t i,
                        size_t end)
 {
-    for (size_t k = end; k < w->n && k < end + REACH_WORDS && !is_end(w, k); k++) {
-        if (w->list[k].kind != WORD_NUMBER || is_other(w, k)) continue;
-        if (take_pressure(topics, first, w, k)) return;
-        if (take_value(&topics->list[first], w, k, w->list[k].number)) return;
-    }
-    for (size_t k = i; k-- > 0 && k + UNIT_WORDS > i && !is_end(w, k);) {
-        if (w->list[k].kind != WORD_NUMBER || is_other(w, k)) continue;
-        if (take_pressure(topics, first, w, k >= 2 && is_mark(w, k - 1, '/') ? k - 2 : k)) return;
-        if (take_value(&topics->list[first], w, k, w->list[k].number)) return;
-    }
+    for (size_t k = end; k < w->n && k < end + REACH_WORDS && !is_end(w, k); k++)
+        if (take_number(topics, first, w, k)) return;
+    for (size_t k = i; k-- > 0 && k + UNIT_WORDS > i && !is_end(w, k);)
+        if (take_number(topics, first, w, k)) return;
 }
 
 enum weir_status topics_read(struct topics *out, struct weir_slice text, struct arena *arena)
