@@ -353,6 +353,7 @@ static void read_unit(const struct tokens *ts, size_t i, struct number *n)
     if (n->slack == WORD_SLACK) i += skip_to_unit(ts, i);
     size_t used = unit_read(ts, i, n);
     if (used == 0) return;
+    n->unit_end = token_at(ts, i + used - 1)->end;
     if (n->unit_class == UNIT_PERCENT && token_at(ts, i)->kind == TOKEN_SIGN)
         n->end = token_at(ts, i)->end;
     size_t more = n->unit_class == UNIT_KNOWN ? take_compound(ts, i + used, n) : 0;

@@ -53,6 +53,7 @@ enum { UNIT_BYTES = 32 };
 
 struct number {
     uint32_t start, end;  /* bytes */
+    uint32_t unit_end;    /* of its unit; 0: as end */
     uint32_t first, last; /* tokens, without unit; the last included */
     enum number_kind kind;
     double value; /* with its sign; CLOCK: minutes */

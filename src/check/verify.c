@@ -538,6 +538,7 @@ static size_t settle_all(struct work *w)
         struct verified v = w->out[i];
         v.offset = n->start;
         v.len = n->end - n->start;
+        v.quoted_len = (n->unit_end > n->end ? n->unit_end : n->end) - n->start;
         v.value = n->kind == NUMBER_DATE ? NAN : n->value;
         w->out[n_out++] = v;
         i += is_joined;

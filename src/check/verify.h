@@ -59,6 +59,7 @@ enum verify_outcome {
 
 struct verified {
     size_t offset, len;  /* in the text, bytes */
+    size_t quoted_len;   /* with its unit: "47 bpm" */
     size_t line, column; /* from 1; a column is a character */
     enum verify_outcome outcome;
     double value; /* as written; of a time minutes after midnight, of a date NAN */

@@ -2,11 +2,12 @@
 /*
  * Numeric verification of any bytes against a ledger that has all kinds of units: no crash, places
  * inside the text and in its order, and a text is never known better than by itself: its own
- * bytes as the question leave no more numbers without a home than before.
+ * bytes as the question leave no more numbers without a home than before. And what is stripped has
+ * no such number left, is not longer, and is what it was where there was none.
  */
 #include <weir/json.h>
 
-#include "check/verify.h"
+#include "check/strip.h"
 #include "fuzz/fuzz.h"
 
 static const char ledger_text[] =
@@ -37,6 +38,23 @@ static size_t count_lacking(const struct verify_input *input, struct arena *aren
     return r.n_lacking;
 }
 
+static void strip(const struct verify_input *input, size_t lacking, struct arena *arena)
+{
+    struct stripped s;
+    struct unhedged u;
+    struct verify_result r;
+    if (input->text.len > VERIFY_TEXT_BYTES) return;
+    fuzz_true("it is stripped", verify_strip(&s, input, arena) == WEIR_OK);
+    fuzz_true("it is not longer", s.text.len <= input->text.len);
+    fuzz_true("an honest text stays", lacking > 0 || s.text.len == input->text.len);
+    struct verify_input rest = *input;
+    rest.text = s.text;
+    fuzz_true("what is left is clean", count_lacking(&rest, arena) == 0);
+    fuzz_true("it is verified", verify_text(&r, input, arena) == WEIR_OK);
+    fuzz_true("hedges are found", verify_unhedged(&u, input->text, &r, arena) == WEIR_OK);
+    fuzz_true("one sentence for a number at most", u.n <= r.n);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 {
     struct weir_json_doc *doc = weir_json_doc_new(0);
@@ -51,6 +69,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     fuzz_true("the ledger is one", ledger_read(&ledger, json, &arena, error) == WEIR_OK);
     struct verify_input input = {text, &ledger, NULL, 0};
     size_t lacking = count_lacking(&input, &arena);
+    strip(&input, lacking, &arena);
     input.known = &text;
     input.n_known = 1;
     fuzz_true("more that is known, less that lacks", count_lacking(&input, &arena) <= lacking);
