@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "check/gates.h"
 #include "command.h"
 #include "json_lines.h"
@@ -47,12 +48,52 @@ static bool read_days(struct gating *t, const struct weir_json *inputs, const ch
     return true;
 }
 
+/* The first day whose source is another than that of the day before, which may be unknown; 0:
+ * there is none, or nothing is said of sources. `source` is the one before the first day, and
+ * that of the last one afterwards. */
+static bool read_change(struct gating *t, const struct weir_json *inputs, const char *name,
+                        struct weir_slice *source, size_t *out)
+{
+    const struct weir_json *list = weir_json_get_str(inputs, name);
+    size_t n = 0;
+    *out = 0;
+    if (list && weir_json_type_of(list) != WEIR_JSON_ARRAY)
+        return fail(t, name, "has to be a list of names");
+    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v), n++) {
+        if (weir_json_type_of(v) == WEIR_JSON_NULL) continue;
+        if (weir_json_type_of(v) != WEIR_JSON_STRING)
+            return fail(t, name, "has a member that is neither a name nor null");
+        struct weir_slice here = weir_json_text(v);
+        bool is_other = source->len > 0 && !slice_eq(*source, here);
+        if (is_other && *out == 0 && n > 0) *out = n;
+        *source = here;
+    }
+    return true;
+}
+
+/* Of both rows; two windows must have one source in common, too. */
+static bool read_sources(struct gating *t, const struct weir_json *inputs, struct finding *f)
+{
+    struct weir_slice a = {0}, b = {0}, first = {0};
+    if (!read_change(t, inputs, "sources", &a, &f->device_change) ||
+        !read_change(t, inputs, "sources_b", &b, &f->device_change_b))
+        return false;
+    const struct weir_json *list = weir_json_get_str(inputs, "sources_b");
+    for (const struct weir_json *v = weir_json_first(list); v && first.len == 0;
+         v = weir_json_next(v))
+        first = weir_json_text(v);
+    const struct weir_json *one = weir_json_get_str(inputs, "one_device");
+    bool is_same = a.len == 0 || first.len == 0 || slice_eq(a, first);
+    f->is_one_device = weir_json_type_of(one) != WEIR_JSON_FALSE && is_same;
+    return true;
+}
+
 static const struct metric *read_metric(const struct weir_json *inputs, const char *name)
 {
     return metric_find(weir_json_text(weir_json_get_str(inputs, name)));
 }
 
-/* A whole number from 0 on; `otherwise` when there is none. */
+/* A whole number; left as it is when there is none. */
 static bool read_count(struct gating *t, const struct weir_json *inputs, const char *name,
                        int64_t *out)
 {
@@ -60,6 +101,18 @@ static bool read_count(struct gating *t, const struct weir_json *inputs, const c
     if (!v) return true;
     if (weir_json_int64(v, out) && *out > -100000 && *out < 100000000) return true;
     return fail(t, name, "has to be a whole number");
+}
+
+/* Where the device changed, said in so many words. */
+static bool read_device_changes(struct gating *t, const struct weir_json *inputs, struct finding *f)
+{
+    int64_t a = (int64_t)f->device_change, b = (int64_t)f->device_change_b;
+    if (!read_count(t, inputs, "device_change", &a) ||
+        !read_count(t, inputs, "device_change_b", &b))
+        return false;
+    f->device_change = a < 0 ? 0 : (size_t)a;
+    f->device_change_b = b < 0 ? 0 : (size_t)b;
+    return true;
 }
 
 static bool read_weekend(struct gating *t, const struct weir_json *inputs, uint32_t *out)
@@ -87,37 +140,42 @@ static const struct {
     {"weekday_weekend", FINDING_WEEKDAYS, "x", NULL},
     {"correlation", FINDING_PAIR, "x", "y"},
     {"lagged_correlation", FINDING_PAIR, "x", "y"},
-    {"anomaly", FINDING_ANOMALY, "x", NULL},
+    {"anomaly", FINDING_ANOMALY, "x", "other"},
 };
 
 enum { N_KINDS = sizeof kinds / sizeof *kinds };
 
+/* Its place in the table. */
+static bool find_kind(struct gating *t, const struct weir_json *line, size_t *out)
+{
+    struct weir_slice kind = weir_json_text(weir_json_get_str(line, "kind"));
+    for (*out = 0; *out < N_KINDS; ++*out)
+        if (weir_slice_is(kind, kinds[*out].name)) return true;
+    snprintf(t->error, LINES_ERROR_BYTES,
+             "there is no such kind of finding; weir gate --help lists them");
+    return false;
+}
+
 static bool read_finding(struct gating *t, const struct weir_json *line, struct finding *f)
 {
     const struct weir_json *inputs = weir_json_get_str(line, "inputs");
-    struct weir_slice kind = weir_json_text(weir_json_get_str(line, "kind"));
-    int64_t lag = 0, index = 0, change = 0;
-    size_t i = 0;
-    while (i < N_KINDS && !weir_slice_is(kind, kinds[i].name)) i++;
-    if (i == N_KINDS) {
-        snprintf(t->error, LINES_ERROR_BYTES,
-                 "there is no such kind of finding; weir gate --help lists them");
-        return false;
-    }
+    int64_t lag = 0, index = 0;
+    size_t i;
+    if (!find_kind(t, line, &i)) return false;
     *f = (struct finding){.kind = kinds[i].kind,
                           .metric = read_metric(inputs, "metric"),
                           .metric_y = read_metric(inputs, "metric_y")};
     if (!f->metric) f->metric = read_metric(inputs, "metric_x");
-    const struct weir_json *one = weir_json_get_str(inputs, "one_device");
-    f->is_one_device = weir_json_type_of(one) != WEIR_JSON_FALSE;
+    /* Another source of the same metric is welcome, and no duty. */
+    bool has_b = kinds[i].b && (f->kind != FINDING_ANOMALY || weir_json_get_str(inputs, "other"));
     if (!read_days(t, inputs, kinds[i].a, &f->a) ||
-        (kinds[i].b && !read_days(t, inputs, kinds[i].b, &f->b)) ||
+        (has_b && !read_days(t, inputs, kinds[i].b, &f->b)) ||
         !read_count(t, inputs, "lag", &lag) || !read_count(t, inputs, "index", &index) ||
-        !read_count(t, inputs, "device_change", &change) || !read_weekend(t, inputs, &f->weekend))
+        !read_sources(t, inputs, f) || !read_device_changes(t, inputs, f) ||
+        !read_weekend(t, inputs, &f->weekend))
         return false;
     f->lag = (int)lag;
     f->index = index < 0 ? SIZE_MAX : (size_t)index;
-    f->device_change = change < 0 ? 0 : (size_t)change;
     return true;
 }
 
@@ -191,7 +249,13 @@ static const char help[] =
     "  weekday_weekend      metric, x, weekend_positions [5,6]\n"
     "  correlation          metric_x, metric_y, x, y\n"
     "  lagged_correlation   the same, and lag: y is looked at so many days later\n"
-    "  anomaly              metric, x, index\n"
+    "  anomaly              metric, x, index, other (the same by another source)\n"
+    "\n"
+    "Every kind may say who measured the days: sources, and sources_b for the second row, are "
+    "lists "
+    "of\n"
+    "names; device_change and device_change_b are places of the first day of another device;\n"
+    "one_device is false when two windows come from different ones.\n"
     "\n"
     "  --seed N    of what is drawn at random; the same seed gives the same numbers (1)\n"
     "\n"

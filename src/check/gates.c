@@ -2,7 +2,8 @@
 /*
  * Runs the gates of a finding and draws the verdict: a hard gate that failed rejects, so does
  * effect_vs_noise; any other that failed makes it conditional. Nothing behind a failed hard gate
- * is computed, for it would have no meaning.
+ * is computed, for it would have no meaning. What no device can have measured, and days on which
+ * nobody wore it, are left out before.
  */
 #include "check/gates.h"
 
@@ -93,8 +94,20 @@ void work_estimate(struct work *w, double estimate, double reach)
 
 static const double most_lag1 = 0.95;
 
-struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
-                           double (*column)(const struct work *w, size_t i, double day))
+double lag_unsure(double lag1, size_t n)
+{
+    return 1 + 2 / ((double)n * (1 - lag1));
+}
+
+/* The lag whose (1 + lag) / (1 - lag) is right on average. */
+static double fair_lag(double lag1, size_t n)
+{
+    double cost = (1 + lag1) / (1 - lag1) / lag_unsure(lag1, n);
+    return cost > 1 ? (cost - 1) / (cost + 1) : 0;
+}
+
+struct noise work_noise(struct work *w, struct known k, size_t n_columns,
+                        double (*column)(const struct work *w, size_t i, double day))
 {
     double *y = work_row(w, k.n);
     for (size_t i = 0; i < k.n; i++) y[i] = k.value[i] - k.value[0];
@@ -104,8 +117,10 @@ struct stat_ar1 work_noise(struct work *w, struct known k, size_t n_columns,
         for (size_t i = 0; i < k.n; i++) x[i] = column(w, c, k.day[i]);
         rows.columns[c] = x;
     }
-    struct stat_ar1 noise = stat_ar1_fit(&rows, most_lag1);
-    if (isnan(noise.lag1)) noise.lag1 = 0;
+    struct noise noise = {.strict = stat_ar1_fit(&rows, most_lag1)};
+    if (isnan(noise.strict.lag1)) noise.strict.lag1 = 0;
+    noise.fair = noise.strict;
+    if (noise.strict.lag1 > 0) noise.fair = stat_ar1_at(&rows, fair_lag(noise.strict.lag1, k.n));
     return noise;
 }
 
@@ -115,7 +130,7 @@ static double one(const struct work *w, size_t i, double day)
     return 1;
 }
 
-struct stat_ar1 noise_about_mean(struct work *w, struct known k)
+struct noise noise_about_mean(struct work *w, struct known k)
 {
     return work_noise(w, k, 1, one);
 }
@@ -149,25 +164,100 @@ bool same_sign(double a, double b)
     return (a > 0 && b > 0) || (a < 0 && b < 0);
 }
 
-static const double most_implausible = 0.1;
+/* ---- what is left out ---- */
 
-void construct_of_metric(struct gate *g, const struct metric *m, struct days days)
+enum { DAY_MINUTES = 1440 };
+static const double most_implausible = 0.2, most_not_worn = 0.2, hardly_any = 0.1;
+
+/* Zero steps may be a day in a drawer: where zeros are rare and hardly a day lies between them and
+ * the usual, they are. Of other activities zeros are common, or the days come down to them. */
+static bool is_zero_not_worn(const struct metric *m, struct days days)
 {
-    size_t n_outside = 0;
-    for (size_t i = 0; m && i < days.n; i++)
-        n_outside += days.x[i] < m->min || days.x[i] > m->max ? 1 : 0;
-    gate_number(g, "implausible_days", (double)n_outside);
-    gate_is(g, m && (double)n_outside <= most_implausible * (double)days.n,
-            "the metric and its unit are known, and its values are plausible",
-            m ? "many values are outside of what is plausible" : "the metric is not known");
+    if (!m || m->daily != DAILY_SUM || strcmp(m->group, "activity") != 0) return false;
+    size_t n = 0, n_zero = 0, n_low = 0;
+    double sum = 0;
+    for (size_t i = 0; i < days.n; i++) {
+        if (!isfinite(days.x[i])) continue;
+        n++;
+        n_zero += days.x[i] == 0 ? 1 : 0;
+        sum += days.x[i];
+    }
+    double usual = sum / (double)(n - n_zero);
+    for (size_t i = 0; i < days.n; i++)
+        n_low += days.x[i] > 0 && days.x[i] < hardly_any * usual ? 1 : 0;
+    return n_zero > 0 && (double)n_zero <= most_not_worn * (double)n && 2 * n_low < n_zero;
 }
 
-void construct_of_one_device(struct work *w, struct gate *g)
+/* A time of day may be counted on past midnight, to be near the others. */
+static bool is_implausible(const struct metric *m, double value)
 {
-    construct_of_metric(g, w->finding->metric, w->finding->a);
-    gate_number(g, "device_change_at", (double)w->finding->device_change);
-    if (g->status == GATE_PASSED && w->finding->device_change > 0)
-        gate_is(g, false, "", "the device changed on the way");
+    double past = m && m->daily == DAILY_CIRCULAR ? DAY_MINUTES : 0;
+    return m && (value < m->min - past || value > m->max + past);
+}
+
+static bool are_plausible(const struct left_out *out)
+{
+    return (double)out->n_implausible <= most_implausible * (double)out->n;
+}
+
+static struct left_out count_odd(const struct metric *m, struct days days)
+{
+    struct left_out out = {.is_zero_not_worn = is_zero_not_worn(m, days)};
+    for (size_t i = 0; i < days.n; i++) {
+        out.n += isnan(days.x[i]) ? 0 : 1;
+        out.n_implausible += is_implausible(m, days.x[i]) ? 1 : 0;
+        out.n_not_worn += out.is_zero_not_worn && days.x[i] == 0 ? 1 : 0;
+    }
+    return out;
+}
+
+/* A copy of the row without them; `kept` stays in any case. Where many are implausible all stay,
+ * for then construct_validity has to say so, and not sample_size. */
+static struct days leave_out(struct work *w, const struct metric *m, struct days days, size_t kept,
+                             struct left_out *out)
+{
+    double *x = work_row(w, days.n);
+    *out = count_odd(m, days);
+    for (size_t i = 0; i < days.n; i++) {
+        bool is_odd = are_plausible(out) &&
+                      (is_implausible(m, days.x[i]) || (out->is_zero_not_worn && days.x[i] == 0));
+        x[i] = is_odd && i != kept ? NAN : days.x[i];
+    }
+    return (struct days){x, days.n};
+}
+
+/* The finding as the gates see it. */
+static struct finding without_odd_days(struct work *w, const struct finding *f)
+{
+    struct finding out = *f;
+    bool is_pair = f->kind == FINDING_PAIR;
+    size_t kept = f->kind == FINDING_ANOMALY ? f->index : SIZE_MAX;
+    out.a = leave_out(w, f->metric, f->a, kept, &w->left_out[ROW_A]);
+    out.b = leave_out(w, is_pair ? f->metric_y : f->metric, f->b, kept, &w->left_out[ROW_B]);
+    return out;
+}
+
+void construct_of_row(const struct work *w, struct gate *g, enum work_row_name which)
+{
+    const struct finding *f = w->finding;
+    const struct left_out *out = &w->left_out[which];
+    bool is_other = f->kind == FINDING_PAIR && which == ROW_B;
+    const struct metric *m = is_other ? f->metric_y : f->metric;
+    size_t change = which == ROW_B ? f->device_change_b : f->device_change;
+    gate_number(g, which == ROW_B ? "implausible_days_b" : "implausible_days",
+                (double)out->n_implausible);
+    gate_number(g, which == ROW_B ? "not_worn_days_b" : "not_worn_days", (double)out->n_not_worn);
+    gate_number(g, which == ROW_B ? "device_change_b_at" : "device_change_at", (double)change);
+    gate_is(g, m && are_plausible(out) && change == 0,
+            "the metric and its unit are known, its values plausible, and no device changed",
+            !m                    ? "the metric is not known"
+            : !are_plausible(out) ? "many values are outside of what is plausible"
+                                  : "the device changed on the way");
+}
+
+void construct_of_one_row(struct work *w, struct gate *g)
+{
+    construct_of_row(w, g, ROW_A);
 }
 
 /* ---- verdict ---- */
@@ -230,6 +320,8 @@ enum weir_status gates_run(struct verdict *out, const struct finding *finding, u
                      .verdict = out};
     enum weir_status st = take_memory(&w);
     if (st != WEIR_OK) return st;
+    struct finding seen = without_odd_days(&w, finding);
+    w.finding = &seen;
     rules->prepare(&w);
     bool is_barred = false;
     for (size_t i = 0; i < N_GATES; i++) {

@@ -34,13 +34,15 @@ struct days {
 struct finding {
     enum finding_kind kind;
     const struct metric *metric, *metric_y; /* NULL: not in the catalogue */
-    struct days a;        /* the days; of WINDOWS the earlier ones; of PAIR the first metric */
-    struct days b;        /* WINDOWS: the later ones; PAIR: the other metric on the same days */
-    int lag;              /* PAIR: of the other metric, this many days later */
-    size_t index;         /* ANOMALY: the day in question */
-    uint32_t weekend;     /* places of the week, from that of the first day, that are weekend */
-    size_t device_change; /* in `a`: the first day of another device; 0: none is known */
-    bool is_one_device;   /* WINDOWS: false when the two windows come from different ones */
+    struct days a;          /* the days; of WINDOWS the earlier ones; of PAIR the first metric */
+    struct days b;          /* WINDOWS: the later ones; PAIR: the other metric on the same days;
+                               ANOMALY: the same metric by another source, or nothing */
+    int lag;                /* PAIR: of the other metric, this many days later */
+    size_t index;           /* ANOMALY: the day in question */
+    uint32_t weekend;       /* places of the week, from that of the first day, that are weekend */
+    size_t device_change;   /* in `a`: the first day of another device; 0: none is known */
+    bool is_one_device;     /* WINDOWS: false when the two windows come from different ones */
+    size_t device_change_b; /* the same in `b` */
 };
 
 enum gate_name {

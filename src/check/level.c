@@ -30,7 +30,7 @@ static void prepare(struct work *w)
     struct level *v = w->kind = work_room(w, 1, sizeof *v);
     *v = (struct level){.days = work_known(w, w->finding->a)};
     size_t n_columns = v->days.n >= LEAST_FOR_CYCLE ? 3 : 1;
-    struct stat_ar1 noise = work_noise(w, v->days, n_columns, weekly);
+    struct stat_ar1 noise = work_noise(w, v->days, n_columns, weekly).strict;
     v->lag1 = noise.lag1;
     v->n_eff = stat_effective_n((double)v->days.n, v->lag1);
     v->df = v->n_eff - (double)n_columns;
@@ -123,4 +123,4 @@ static void triangulation(struct work *w, struct gate *g)
 
 const struct kind_rules level_rules = {
     prepare,
-    {sample_size, construct_of_one_device, effect, bootstrap, subgroups, triangulation, NULL}};
+    {sample_size, construct_of_one_row, effect, bootstrap, subgroups, triangulation, NULL}};

@@ -21,12 +21,13 @@ struct pair {
     double *x, *y, *day;
     size_t n;
     double lag1_x, lag1_y, n_eff, r;
+    double strict_lag1, strict_n_eff; /* the root of the product of both; and with it */
 };
 
 static void make_pairs(struct work *w, struct pair *p)
 {
     struct days a = w->finding->a, b = w->finding->b;
-    *p = (struct pair){work_row(w, a.n), work_row(w, a.n), work_row(w, a.n), 0, 0, 0, 0, NAN};
+    *p = (struct pair){.x = work_row(w, a.n), .y = work_row(w, a.n), .day = work_row(w, a.n)};
     for (size_t i = 0; i < a.n; i++) {
         long j = (long)i + w->finding->lag;
         if (j < 0 || (size_t)j >= b.n || !isfinite(a.x[i]) || !isfinite(b.x[j])) continue;
@@ -40,11 +41,15 @@ static void prepare(struct work *w)
 {
     struct pair *p = w->kind = work_room(w, 1, sizeof *p);
     make_pairs(w, p);
-    p->lag1_x = noise_about_mean(w, work_known(w, w->finding->a)).lag1;
-    p->lag1_y = noise_about_mean(w, work_known(w, w->finding->b)).lag1;
+    struct noise x = noise_about_mean(w, work_known(w, w->finding->a));
+    struct noise y = noise_about_mean(w, work_known(w, w->finding->b));
+    p->lag1_x = x.fair.lag1;
+    p->lag1_y = y.fair.lag1;
     p->n_eff = stat_effective_pairs((double)p->n, p->lag1_x, p->lag1_y);
+    p->strict_lag1 = sqrt(x.strict.lag1 * y.strict.lag1);
+    p->strict_n_eff = stat_effective_pairs((double)p->n, x.strict.lag1, y.strict.lag1);
     p->r = stat_pearson(p->x, p->y, p->n);
-    struct stat_interval i = stat_correlation_interval(p->r, p->n_eff, 0.95);
+    struct stat_interval i = stat_correlation_interval(p->r, p->strict_n_eff, 0.95);
     w->verdict->estimate = p->r;
     w->verdict->lo = i.lo;
     w->verdict->hi = i.hi;
@@ -83,16 +88,11 @@ static void construct(struct work *w, struct gate *g)
 {
     const struct metric *a = w->finding->metric, *b = w->finding->metric_y;
     bool is_tautology = a && b && w->finding->lag == 0 && are_related(a, b);
-    construct_of_metric(g, a, w->finding->a);
-    if (g->status == GATE_PASSED && b) {
-        g->n = 0;
-        construct_of_metric(g, b, w->finding->b);
-    }
+    construct_of_row(w, g, ROW_A);
+    if (g->status == GATE_PASSED) construct_of_row(w, g, ROW_B);
     gate_number(g, "same_thing", is_tautology ? 1 : 0);
-    if (g->status == GATE_PASSED && (!b || is_tautology))
-        gate_is(g, false, "",
-                b ? "the one is part of the other or computed from it"
-                  : "the other metric is not known");
+    if (g->status == GATE_PASSED && is_tautology)
+        gate_is(g, false, "", "the one is part of the other or computed from it");
 }
 
 static double effective_p(double r, double n_eff)
@@ -106,6 +106,7 @@ static void effect(struct work *w, struct gate *g)
     double z = atanh(p->r) * sqrt(p->n_eff - 3);
     gate_number(g, "r", p->r);
     gate_number(g, "fisher_z", z);
+    gate_number(g, "n_eff", p->n_eff);
     gate_number(g, "least_r", least_r);
     gate_is(g, fabs(z) > 1.96 && fabs(p->r) >= least_r,
             "the correlation is larger than noise and worth speaking of",
@@ -146,14 +147,13 @@ static void bootstrap(struct work *w, struct gate *g)
 {
     const struct pair *p = w->kind;
     struct drawn d = {p, centered(w, p->x, p->n), centered(w, p->y, p->n)};
-    struct stat_resampling how = {
-        .random = &w->random,
-        .n = p->n,
-        .block = block_length(p->n, sqrt(fmax(p->lag1_x, 0) * fmax(p->lag1_y, 0))),
-        .times = GATE_RESAMPLES,
-        .confidence = 0.95,
-        .places = work_room(w, p->n, sizeof(size_t)),
-        .values = work_row(w, GATE_RESAMPLES)};
+    struct stat_resampling how = {.random = &w->random,
+                                  .n = p->n,
+                                  .block = block_length(p->n, p->strict_lag1),
+                                  .times = GATE_RESAMPLES,
+                                  .confidence = 0.95,
+                                  .places = work_room(w, p->n, sizeof(size_t)),
+                                  .values = work_row(w, GATE_RESAMPLES)};
     struct stat_bootstrap b = stat_bootstrap(&how, drawn_r, &d);
     gate_number(g, "lo", b.interval.lo);
     gate_number(g, "hi", b.interval.hi);
@@ -196,14 +196,17 @@ static void triangulation(struct work *w, struct gate *g)
     double rho = stat_spearman(p->x, p->y, p->n, scratch);
     double tau = stat_kendall(p->x, p->y, p->n, scratch);
     double kendall_z = stat_normal_quantile(stat_kendall_p(p->x, p->y, p->n, scratch) / 2) *
-                       sqrt(p->n_eff / (double)p->n);
-    double pearson_p = effective_p(p->r, p->n_eff), spearman_p = effective_p(rho, p->n_eff);
+                       sqrt(p->strict_n_eff / (double)p->n);
+    double pearson_p = effective_p(p->r, p->strict_n_eff);
+    double spearman_p = effective_p(rho, p->strict_n_eff);
     double kendall_p = stat_normal_two_sided(kendall_z);
     gate_number(g, "pearson_p", pearson_p);
     gate_number(g, "spearman_rho", rho);
     gate_number(g, "spearman_p", spearman_p);
     gate_number(g, "kendall_tau", tau);
     gate_number(g, "kendall_p", kendall_p);
+    gate_number(g, "strict_n_eff", p->strict_n_eff);
+    gate_number(g, "level", level);
     gate_is(g,
             same_sign(p->r, rho) && same_sign(p->r, tau) && pearson_p < level &&
                 spearman_p < level && kendall_p < level,
@@ -240,6 +243,7 @@ static void discrimination(struct work *w, struct gate *g)
     double auc = stat_mann_whitney(high, n_high, low, n_low, work_row(w, 4 * p->n)).auc;
     if (p->r < 0) auc = 1 - auc;
     gate_number(g, "auc", auc);
+    gate_number(g, "least_auc", least_auc);
     gate_is(g, auc >= least_auc, "days with much of the one can be told by the other",
             "days with much of the one can hardly be told by the other");
 }

@@ -18,10 +18,12 @@ static const double least_auc = 0.6, level = 0.03;
 struct trend {
     struct known days;
     struct stat_fit fit;
-    double *residuals;        /* of the known days, about the line of least squares */
-    double span, change;      /* days from the first to the last; change over them */
-    double lag1, se_change;   /* of the noise, that makes days worth less than they are */
-    double n_eff, sd, middle; /* of the days */
+    double *residuals;      /* of the known days, about the line of least squares */
+    double span, change;    /* days from the first to the last; change over them */
+    double lag1, n_eff, sd; /* of the noise, that makes days worth less than they are */
+    double se_change;       /* on the effective days */
+    double strict_lag1, strict_se, strict_n_eff;
+    double middle; /* of the days */
 };
 
 static double straight(const struct work *w, size_t i, double day)
@@ -43,15 +45,18 @@ static void prepare(struct work *w)
         t->residuals[i] = d->value[i] - line;
     }
     t->span = d->n > 0 ? d->day[d->n - 1] - d->day[0] : 0;
-    struct stat_ar1 noise = work_noise(w, t->days, 2, straight);
+    struct noise noise = work_noise(w, t->days, 2, straight);
     double scale = t->span / ((double)all.n / 2);
-    t->change = noise.coefficient[1] * scale;
-    t->se_change = sqrt(noise.covariance[1][1]) * scale;
-    t->lag1 = noise.lag1;
+    t->change = noise.fair.coefficient[1] * scale;
+    t->se_change = sqrt(noise.fair.covariance[1][1]) * scale;
+    t->strict_se = sqrt(noise.strict.covariance[1][1]) * scale;
+    t->lag1 = noise.fair.lag1;
+    t->strict_lag1 = noise.strict.lag1;
     t->n_eff = stat_effective_n((double)d->n, t->lag1);
+    t->strict_n_eff = stat_effective_n((double)d->n, t->strict_lag1);
     t->middle = stat_mean(d->day, d->n);
-    t->sd = sqrt(noise.variance);
-    work_estimate(w, t->change, 1.96 * t->se_change);
+    t->sd = sqrt(noise.fair.variance);
+    work_estimate(w, t->change, 1.96 * t->strict_se);
 }
 
 static void sample_size(struct work *w, struct gate *g)
@@ -95,7 +100,7 @@ static void bootstrap(struct work *w, struct gate *g)
     struct trend *t = w->kind;
     struct stat_resampling how = {.random = &w->random,
                                   .n = t->days.n,
-                                  .block = block_length(t->days.n, t->lag1),
+                                  .block = block_length(t->days.n, t->strict_lag1),
                                   .times = GATE_RESAMPLES,
                                   .confidence = 0.95,
                                   .places = work_room(w, t->days.n, sizeof(size_t)),
@@ -157,16 +162,17 @@ static void triangulation(struct work *w, struct gate *g)
     double *scratch = work_row(w, stat_mann_kendall_scratch(n));
     struct stat_line sen = stat_theil_sen(t->days.day, t->days.value, n, scratch);
     struct stat_mann_kendall mk = stat_mann_kendall(t->days.value, n, scratch);
-    /* The lag is an estimate too: what its own error adds to a variance that grows with
-     * (1 + lag) / (1 - lag), to the second order. */
-    double unsure = sqrt(1 + 2 / ((double)n * (1 - t->lag1)));
-    double shrink = sqrt((1 - t->lag1) / (1 + t->lag1)) / unsure;
+    double lag1 = t->strict_lag1, unsure = sqrt(lag_unsure(lag1, n));
+    double shrink = sqrt((1 - lag1) / (1 + lag1)) / unsure;
     double mk_p = stat_normal_two_sided(mk.z * shrink);
-    double line_p = stat_t_two_sided(t->change / t->se_change / unsure, fmax(1, t->n_eff - 2));
+    double line_p =
+        stat_t_two_sided(t->change / t->strict_se / unsure, fmax(1, t->strict_n_eff - 2));
     gate_number(g, "ols_slope", t->fit.line.slope);
     gate_number(g, "line_p", line_p);
     gate_number(g, "theil_sen_slope", sen.slope);
     gate_number(g, "mann_kendall_p", mk_p);
+    gate_number(g, "strict_lag1", lag1);
+    gate_number(g, "level", level);
     gate_is(g,
             same_sign(t->fit.line.slope, sen.slope) && same_sign(sen.slope, mk.s) &&
                 line_p < level && mk_p < level,
@@ -183,10 +189,11 @@ static void discrimination(struct work *w, struct gate *g)
         stat_mann_whitney(last, third, t->days.value, third, work_row(w, 8 * third + 8));
     double auc = t->change < 0 ? 1 - m.auc : m.auc;
     gate_number(g, "auc", auc);
+    gate_number(g, "least_auc", least_auc);
     gate_is(g, auc >= least_auc, "the last third can be told from the first",
             "the last third can hardly be told from the first");
 }
 
 const struct kind_rules trend_rules = {prepare,
-                                       {sample_size, construct_of_one_device, effect, bootstrap,
+                                       {sample_size, construct_of_one_row, effect, bootstrap,
                                         subgroups, triangulation, discrimination}};

@@ -19,6 +19,8 @@ struct windows {
     struct known a, b;
     struct stat_group ga, gb; /* with effective numbers */
     double lag1, difference, se, sd;
+    struct stat_group strict_a, strict_b;
+    double strict_lag1, unsure; /* and what its error adds to a variance */
 };
 
 /* The windows have means of their own and one noise; being far apart, they share nothing else. */
@@ -30,7 +32,7 @@ static double window_of(const struct work *w, size_t i, double day)
     return (day < FAR_APART) == (i == 0) ? 1 : 0;
 }
 
-static struct stat_ar1 noise_of(struct work *w, struct known a, struct known b)
+static struct noise noise_of(struct work *w, struct known a, struct known b)
 {
     size_t n = a.n + b.n;
     struct known both = {work_row(w, n), work_row(w, n), n};
@@ -53,14 +55,20 @@ static void prepare(struct work *w)
     struct windows *v = w->kind = work_room(w, 1, sizeof *v);
     const struct finding *f = w->finding;
     *v = (struct windows){.a = work_known(w, f->a), .b = work_known(w, f->b)};
-    struct stat_ar1 noise = noise_of(w, v->a, v->b);
-    v->lag1 = noise.lag1;
+    struct noise noise = noise_of(w, v->a, v->b);
+    v->lag1 = noise.fair.lag1;
+    v->strict_lag1 = noise.strict.lag1;
     v->ga = effective(v->a, v->lag1);
     v->gb = effective(v->b, v->lag1);
+    v->strict_a = effective(v->a, v->strict_lag1);
+    v->strict_b = effective(v->b, v->strict_lag1);
+    v->unsure = lag_unsure(v->strict_lag1, v->a.n + v->b.n);
+    v->strict_a.n /= v->unsure;
+    v->strict_b.n /= v->unsure;
     v->difference = v->gb.mean - v->ga.mean;
-    v->se = sqrt(variance_of_mean(v->a, &noise) + variance_of_mean(v->b, &noise));
-    v->sd = sqrt(noise.variance);
-    struct stat_test t = stat_welch(v->gb, v->ga, 0.95);
+    v->se = sqrt(variance_of_mean(v->a, &noise.fair) + variance_of_mean(v->b, &noise.fair));
+    v->sd = sqrt(noise.fair.variance);
+    struct stat_test t = stat_welch(v->strict_b, v->strict_a, 0.95);
     work_estimate(w, v->difference, t.interval.hi - t.estimate);
 }
 
@@ -80,11 +88,8 @@ static void sample_size(struct work *w, struct gate *g)
 
 static void construct(struct work *w, struct gate *g)
 {
-    construct_of_metric(g, w->finding->metric, w->finding->a);
-    if (g->status == GATE_PASSED) {
-        g->n = 0;
-        construct_of_metric(g, w->finding->metric, w->finding->b);
-    }
+    construct_of_row(w, g, ROW_A);
+    if (g->status == GATE_PASSED) construct_of_row(w, g, ROW_B);
     gate_number(g, "one_device", w->finding->is_one_device ? 1 : 0);
     if (g->status == GATE_PASSED && !w->finding->is_one_device)
         gate_is(g, false, "", "the two windows were measured by different devices");
@@ -119,7 +124,7 @@ static void bootstrap(struct work *w, struct gate *g)
     struct stat_resampling how = {.random = &w->random,
                                   .n = v->a.n,
                                   .n2 = v->b.n,
-                                  .block = block_length(shorter, v->lag1),
+                                  .block = block_length(shorter, v->strict_lag1),
                                   .times = GATE_RESAMPLES,
                                   .confidence = 0.95,
                                   .places = work_room(w, v->a.n + v->b.n, sizeof(size_t)),
@@ -196,7 +201,7 @@ static double block_permutation_p(struct work *w)
     memcpy(all, v->a.value, v->a.n * sizeof *all);
     memcpy(all + v->a.n, v->b.value, v->b.n * sizeof *all);
     size_t shorter = v->a.n < v->b.n ? v->a.n : v->b.n;
-    struct shuffled s = {all, n, v->a.n, block_length(shorter, v->lag1)};
+    struct shuffled s = {all, n, v->a.n, block_length(shorter, v->strict_lag1)};
     size_t *order = work_room(w, n, sizeof *order);
     for (int i = 0; i < GATE_RESAMPLES; i++) {
         double d = shuffled_difference(&w->random, &s, order);
@@ -206,22 +211,24 @@ static double block_permutation_p(struct work *w)
 }
 
 /* Of Mann-Whitney, as if there were only the effective numbers of days. */
-static double scaled_p(double p, double lag1)
+static double scaled_p(const struct windows *v, double p)
 {
-    double z = p < 1 ? stat_normal_quantile(p / 2) : 0;
-    return stat_normal_two_sided(z * sqrt((1 - lag1) / (1 + lag1)));
+    double z = p < 1 ? stat_normal_quantile(p / 2) : 0, lag1 = v->strict_lag1;
+    return stat_normal_two_sided(z * sqrt((1 - lag1) / (1 + lag1) / v->unsure));
 }
 
 static void triangulation(struct work *w, struct gate *g)
 {
     const struct windows *v = w->kind;
-    struct stat_test welch = stat_welch(v->gb, v->ga, 0.95);
+    struct stat_test welch = stat_welch(v->strict_b, v->strict_a, 0.95);
     double *scratch = work_row(w, 4 * (v->a.n + v->b.n));
     struct stat_mann_whitney m = stat_mann_whitney(v->b.value, v->b.n, v->a.value, v->a.n, scratch);
-    double ranks_p = scaled_p(m.p, v->lag1), permutation_p = block_permutation_p(w);
+    double ranks_p = scaled_p(v, m.p), permutation_p = block_permutation_p(w);
     gate_number(g, "welch_p", welch.p);
     gate_number(g, "mann_whitney_p", ranks_p);
     gate_number(g, "block_permutation_p", permutation_p);
+    gate_number(g, "strict_lag1", v->strict_lag1);
+    gate_number(g, "level", level);
     gate_is(g, welch.p < level && ranks_p < level && permutation_p < level,
             "Welch, Mann-Whitney and block permutation agree",
             "Welch, Mann-Whitney and block permutation do not agree");
@@ -234,6 +241,7 @@ static void discrimination(struct work *w, struct gate *g)
     double auc = stat_mann_whitney(v->b.value, v->b.n, v->a.value, v->a.n, scratch).auc;
     if (v->difference < 0) auc = 1 - auc;
     gate_number(g, "auc", auc);
+    gate_number(g, "least_auc", least_auc);
     gate_is(g, auc >= least_auc, "a day can be told by its window",
             "a day can hardly be told by its window");
 }

@@ -33,6 +33,10 @@ WRONG = [
     '{"kind":"trend","inputs":{"metric":"steps","y":7}}',
     '{"kind":"anomaly","inputs":{"metric":"steps","x":[1],"index":1.5}}',
     '{"kind":"weekday_weekend","inputs":{"metric":"steps","x":[1],"weekend_positions":[7]}}',
+    '{"kind":"trend","inputs":{"metric":"steps","y":[1],"sources":"watch"}}',
+    '{"kind":"trend","inputs":{"metric":"steps","y":[1],"sources":[1]}}',
+    '{"kind":"trend","inputs":{"metric":"steps","y":[1],"device_change":"today"}}',
+    '{"kind":"anomaly","inputs":{"metric":"steps","x":[1],"other":7}}',
 ]
 
 
@@ -54,6 +58,9 @@ def is_whole(answer):
     return ([gate["gate"] for gate in answer["gates"]] == GATES
             and all(gate["why"] and gate["status"] in ("passed", "failed", "skipped")
                     for gate in answer["gates"])
+            and all(gate["detail"] for gate in answer["gates"] if gate["status"] != "skipped")
+            and all(value is None or math.isfinite(value)
+                    for gate in answer["gates"] for value in gate["detail"].values())
             and verdict_of(answer["gates"]) == answer["verdict"]
             and answer["assessment"])
 
@@ -131,6 +138,40 @@ def check_simulation(weir, count):
                 "another seed draws others")
 
 
+# ---- who measured it ----
+
+def check_devices(weir, count):
+    """A change of device bars every kind, however it is said, but of one day."""
+    draw = random.Random(20260602)
+    for kind in KINDS:
+        base = planted(draw, kind, 84, 0.3, True)
+        size = {"mean": 84, "median": 84}.get(kind) or len(base["inputs"].get("a", [0] * 84))
+        half = size // 2
+        said = [{"device_change": half}, {"sources": ["watch"] * half + [None, "band"]}]
+        if len(KINDS[kind]) > 1:
+            said += [{"device_change_b": 9}, {"sources_b": ["watch"] * 9 + ["band"]}]
+        if kind == "period_difference":
+            said += [{"one_device": False}, {"sources": ["watch"], "sources_b": [None, "band"]}]
+        same = {"sources": ["watch", None, "watch"], "sources_b": ["watch"], "one_device": True}
+        lines = [base | {"inputs": base["inputs"] | more} for more in [same, *said]]
+        _, got = answers(weir, lines)
+        barred = [a["gates"][1]["status"] == "failed" for a in got]
+        want = [False] + [kind != "anomaly"] * len(said)
+        count.check(barred == want, f"{kind}: devices bar it: {barred}")
+
+
+def check_other_source(weir, count):
+    draw = random.Random(20260603)
+    base = planted(draw, "anomaly", 84, 0.3, True)
+    x, at = base["inputs"]["x"], base["inputs"]["index"]
+    agrees = [v + draw.gauss(0, 0.5) for v in x]
+    others = [agrees, agrees[:at] + [60] + agrees[at + 1:], []]
+    lines = [base | {"inputs": base["inputs"] | {"other": other}} for other in others]
+    _, got = answers(weir, [base, *lines])
+    states = [a["gates"][4]["status"] for a in got]
+    count.check(states == ["skipped", "passed", "failed", "skipped"], f"another source: {states}")
+
+
 # ---- what is odd ----
 
 def check_odd(weir, count):
@@ -159,6 +200,8 @@ def main():
     count = Counter()
     check_samples(weir, count)
     check_simulation(weir, count)
+    check_devices(weir, count)
+    check_other_source(weir, count)
     check_odd(weir, count)
     check_wrong(weir, count)
     return count.finish()

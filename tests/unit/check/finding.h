@@ -26,6 +26,30 @@ static inline void make_days(double *x, size_t n, uint64_t seed, double lag1)
     }
 }
 
+static inline const struct metric *walking(void)
+{
+    return metric_find(weir_slice_of("steps"));
+}
+
+/* Steps about 8,000, and none on days on which the device lay in a drawer, `apart` days apart. */
+static inline void make_steps(double *x, size_t n, uint64_t seed, size_t apart)
+{
+    make_days(x, n, seed, 0.3);
+    for (size_t i = 0; i < n; i++) {
+        x[i] = 8000 + 700 * (x[i] - 60);
+        if (x[i] < 2000) x[i] = 2000;
+        if (apart > 0 && i % apart == apart - 1) x[i] = 0;
+    }
+}
+
+/* A number that decided; NAN: it is not there. */
+static inline double number(struct verdict v, enum gate_name gate, const char *name)
+{
+    for (size_t i = 0; i < v.gates[gate].n; i++)
+        if (strcmp(v.gates[gate].detail[i].name, name) == 0) return v.gates[gate].detail[i].value;
+    return NAN;
+}
+
 static inline struct verdict judge_seeded(struct finding f, uint64_t seed)
 {
     struct verdict v = {0};

@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+#include <pthread.h>
+
 #include "finding.h"
 
 enum { N_KINDS = FINDING_ANOMALY + 1 };
@@ -98,6 +100,19 @@ TEST(infinite_and_huge_values_get_a_verdict)
         }
 }
 
+static bool are_same(const struct verdict *a, const struct verdict *b)
+{
+    bool is_same = a->name == b->name && memcmp(&a->estimate, &b->estimate, sizeof(double)) == 0;
+    for (size_t g = 0; g < N_GATES; g++) {
+        is_same = is_same && a->gates[g].status == b->gates[g].status;
+        is_same = is_same && a->gates[g].n == b->gates[g].n;
+        for (size_t i = 0; is_same && i < a->gates[g].n; i++)
+            is_same = memcmp(&a->gates[g].detail[i].value, &b->gates[g].detail[i].value,
+                             sizeof(double)) == 0;
+    }
+    return is_same;
+}
+
 TEST(the_same_seed_gives_the_same_numbers)
 {
     double x[DAYS], y[DAYS];
@@ -107,16 +122,50 @@ TEST(the_same_seed_gives_the_same_numbers)
         struct finding f = of((enum finding_kind)k, x, y, DAYS);
         struct verdict a = judge_seeded(f, 7), b = judge_seeded(f, 7), other = judge_seeded(f, 8);
         bool is_drawn_anew = a.gates[GATE_BOOTSTRAP].n == 0;
-        for (size_t g = 0; g < N_GATES; g++) {
-            T_EQ(a.gates[g].n, b.gates[g].n);
-            for (size_t i = 0; i < a.gates[g].n; i++)
-                T_OK(memcmp(&a.gates[g].detail[i].value, &b.gates[g].detail[i].value,
-                            sizeof(double)) == 0);
-        }
+        T_OK(are_same(&a, &b));
         for (size_t i = 0; i < a.gates[GATE_BOOTSTRAP].n; i++)
             is_drawn_anew = is_drawn_anew || a.gates[GATE_BOOTSTRAP].detail[i].value !=
                                                  other.gates[GATE_BOOTSTRAP].detail[i].value;
         T_OK(is_drawn_anew);
+    }
+}
+
+/* ---- threads ---- */
+
+enum { THREADS = 8, ROUNDS = 4 };
+
+struct thread {
+    const double *x, *y;
+    struct verdict verdicts[ROUNDS][N_KINDS];
+};
+
+static void *judge_all(void *user)
+{
+    struct thread *t = user;
+    for (size_t i = 0; i < ROUNDS; i++)
+        for (int k = 0; k < N_KINDS; k++)
+            t->verdicts[i][k] = judge_seeded(of((enum finding_kind)k, t->x, t->y, DAYS), i + 1);
+    return NULL;
+}
+
+TEST(eight_threads_give_the_numbers_of_one)
+{
+    double x[DAYS], y[DAYS];
+    make_days(x, DAYS, 1, 0.3);
+    make_days(y, DAYS, 2, 0.3);
+    static struct thread alone, threads[THREADS];
+    alone = (struct thread){.x = x, .y = y};
+    judge_all(&alone);
+    pthread_t ids[THREADS];
+    for (size_t i = 0; i < THREADS; i++) {
+        threads[i] = (struct thread){.x = x, .y = y};
+        T_EQ(pthread_create(&ids[i], NULL, judge_all, &threads[i]), 0);
+    }
+    for (size_t i = 0; i < THREADS; i++) T_EQ(pthread_join(ids[i], NULL), 0);
+    for (size_t i = 0; i < THREADS * ROUNDS * N_KINDS; i++) {
+        size_t round = i / N_KINDS % ROUNDS, kind = i % N_KINDS;
+        T_OK(are_same(&threads[i / N_KINDS / ROUNDS].verdicts[round][kind],
+                      &alone.verdicts[round][kind]));
     }
 }
 

@@ -62,8 +62,50 @@ TEST(a_mean_that_a_few_days_make_is_conditional)
 {
     double x[DAYS];
     make_days(x, DAYS, 3, 0);
-    for (size_t i = 0; i < DAYS; i += 12) x[i] = 190;
+    for (size_t i = 0; i < DAYS; i += 12) x[i] = 110;
     struct verdict v = judge(of(x, DAYS));
     T_FAILED(v, GATE_METHOD_TRIANGULATION);
     T_EQ(v.name, VERDICT_CONDITIONAL);
+}
+
+TEST(days_in_a_drawer_do_not_lower_a_mean)
+{
+    double x[DAYS], all = 0, worn = 0;
+    make_steps(x, DAYS, 3, 12);
+    for (size_t i = 0; i < DAYS; i++) {
+        all += x[i] / DAYS;
+        worn += x[i] / (DAYS - 7);
+    }
+    struct finding f = of(x, DAYS);
+    f.metric = walking();
+    struct verdict v = judge(f);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 7);
+    T_EQ(number(v, GATE_SAMPLE_SIZE, "n"), DAYS - 7);
+    T_OK(fabs(v.estimate - worn) < 1e-6 && v.estimate > all + 100);
+}
+
+TEST(zeros_that_are_common_or_not_alone_are_counted)
+{
+    double x[DAYS];
+    make_steps(x, DAYS, 3, 3);
+    struct finding f = of(x, DAYS);
+    f.metric = walking();
+    T_EQ(number(judge(f), GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 0);
+    make_steps(x, DAYS, 3, 12);
+    for (size_t i = 0; i < DAYS; i += 12) x[i] = 200;
+    T_EQ(number(judge(f), GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 0);
+    for (size_t i = 0; i < DAYS; i++) x[i] = i % 12 == 11 ? 0 : 30;
+    f.metric = metric_find(weir_slice_of("meditation minutes"));
+    T_EQ(number(judge(f), GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 0);
+}
+
+TEST(an_impossible_day_is_left_out_of_a_mean)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 3, 0);
+    struct verdict before = judge(of(x, DAYS));
+    x[20] = 6000;
+    struct verdict v = judge(of(x, DAYS));
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "implausible_days"), 1);
+    T_OK(fabs(v.estimate - before.estimate) < 0.1);
 }

@@ -100,3 +100,46 @@ TEST(a_common_trend_is_inconsistent)
     }
     T_FAILED(judge(of(x, y, DAYS)), GATE_SUBGROUP_CONSISTENCY);
 }
+
+TEST(a_change_of_either_device_bars_a_pair)
+{
+    double x[DAYS], y[DAYS];
+    make_pair(x, y, 0.7, 0);
+    struct finding f = of(x, y, DAYS);
+    f.device_change = 30;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+    f = of(x, y, DAYS);
+    f.device_change_b = 30;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+}
+
+TEST(days_in_a_drawer_do_not_go_together)
+{
+    double x[DAYS], y[DAYS];
+    make_steps(x, DAYS, 21, 8);
+    make_steps(y, DAYS, 22, 8);
+    for (size_t i = 0; i < DAYS; i++) y[i] /= 20;
+    struct finding f = of(x, y, DAYS);
+    f.metric = walking();
+    f.metric_y = metric_find(weir_slice_of("active_energy"));
+    struct verdict v = judge(f);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 10);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days_b"), 10);
+    T_EQ(number(v, GATE_SAMPLE_SIZE, "pairs"), DAYS - 10);
+    T_EQ(v.name, VERDICT_REJECTED);
+}
+
+TEST(a_few_days_that_make_a_correlation_are_seen_by_ranks)
+{
+    double x[DAYS], y[DAYS];
+    make_days(x, DAYS, 21, 0.3);
+    make_days(y, DAYS, 22, 0.3);
+    for (size_t i = 0; i < DAYS; i++) {
+        x[i] = i % 30 == 10 ? 90 : x[i];
+        y[i] = i % 30 == 10 ? 800 : 7 * y[i];
+    }
+    struct verdict v = judge(of(x, y, DAYS));
+    T_PASSED(v, GATE_EFFECT_VS_NOISE);
+    T_FAILED(v, GATE_METHOD_TRIANGULATION);
+    T_EQ(v.name, VERDICT_CONDITIONAL);
+}

@@ -64,3 +64,26 @@ TEST(a_change_too_small_to_matter_is_rejected)
     for (size_t i = 0; i < DAYS; i++) x[i] = 60 + 0.006 * (double)i + (i % 2 == 0 ? 1.4 : -1.4);
     T_FAILED(judge(of(x, DAYS)), GATE_EFFECT_VS_NOISE);
 }
+
+TEST(days_in_a_drawer_make_no_trend)
+{
+    double x[DAYS];
+    make_steps(x, DAYS, 5, 0);
+    struct finding f = of(x, DAYS);
+    f.metric = walking();
+    T_EQ(judge(f).name, VERDICT_REJECTED);
+    for (size_t i = DAYS - 12; i < DAYS; i++) x[i] = 0;
+    struct verdict v = judge(f);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 12);
+    T_EQ(v.name, VERDICT_REJECTED);
+}
+
+TEST(an_outlier_that_makes_a_line_is_seen_by_ranks)
+{
+    double x[42];
+    for (size_t i = 0; i < 42; i++) x[i] = 60 + (double)(i * 5 % 7) * 0.1;
+    for (size_t i = 38; i < 42; i++) x[i] = 66 + (double)(i % 2);
+    struct verdict v = judge(of(x, 42));
+    T_FAILED(v, GATE_METHOD_TRIANGULATION);
+    T_OK(v.name != VERDICT_VALIDATED);
+}

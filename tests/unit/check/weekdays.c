@@ -65,3 +65,25 @@ TEST(weekends_that_turned_round_are_inconsistent)
     add_on_weekends(x, DAYS / 2, DAYS, -3);
     T_FAILED(judge(of(x, DAYS)), GATE_SUBGROUP_CONSISTENCY);
 }
+
+TEST(weekends_of_two_devices_are_barred)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 9, 0);
+    struct finding f = of(x, DAYS);
+    f.device_change = 40;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+}
+
+TEST(weekends_without_the_device_are_no_lazy_weekends)
+{
+    double x[DAYS];
+    make_steps(x, DAYS, 9, 0);
+    struct finding f = of(x, DAYS);
+    f.metric = walking();
+    for (size_t i = 5; i < DAYS; i += WEEK) x[i] = 0;
+    struct verdict v = judge(f);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days"), DAYS / WEEK);
+    T_EQ(v.name, VERDICT_REJECTED);
+    T_FAILED(v, GATE_EFFECT_VS_NOISE);
+}

@@ -76,3 +76,39 @@ TEST(windows_without_weekends_skip_that_gate)
     f.weekend = 0;
     T_SKIPPED(judge(f), GATE_SUBGROUP_CONSISTENCY);
 }
+
+TEST(a_change_of_device_inside_a_window_bars_it)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 7, 0);
+    struct finding f = of(x, HALF, HALF);
+    f.device_change = 5;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+    f = of(x, HALF, HALF);
+    f.device_change_b = 5;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+}
+
+TEST(days_in_a_drawer_make_no_difference)
+{
+    double x[DAYS];
+    make_steps(x, DAYS, 8, 0);
+    struct finding f = of(x, HALF, HALF);
+    f.metric = walking();
+    for (size_t i = HALF; i < HALF + 8; i++) x[i] = 0;
+    struct verdict v = judge(f);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days"), 0);
+    T_EQ(number(v, GATE_CONSTRUCT_VALIDITY, "not_worn_days_b"), 8);
+    T_EQ(number(v, GATE_SAMPLE_SIZE, "n_b"), HALF - 8);
+    T_EQ(v.name, VERDICT_REJECTED);
+}
+
+TEST(a_difference_that_only_effect_and_noise_see_is_conditional)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 7, 0);
+    for (size_t i = HALF; i < DAYS; i++) x[i] += i % WEEK >= 5 ? -1.5 : 5;
+    struct verdict v = judge(of(x, HALF, HALF));
+    T_PASSED(v, GATE_EFFECT_VS_NOISE);
+    T_EQ(v.name, VERDICT_CONDITIONAL);
+}
