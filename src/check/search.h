@@ -9,7 +9,7 @@
  *   st = search_run(&result, &input, seed, &arena);
  *   search_put(&json, &result, false);
  *
- * 1. The older 70 % of the days are searched: every pair of metrics with lags -3 to 3, trends,
+ * 1. The older 60 % of the days are searched: every pair of metrics with lags -3 to 3, trends,
  *    weekdays, changes of level, single days. Every test that is tried is in the log.
  * 2. Benjamini and Hochberg over all of them, on p-values that know of autocorrelation.
  * 3. What is promising is ranked by strength and usefulness, and what says the same is folded.
@@ -76,7 +76,7 @@ struct search_test {
     uint8_t x, y;          /* rows; y only of pairs */
     int8_t lag;            /* PAIR */
     uint8_t weekdays;      /* WEEKDAY: those tested against all others; bit 0 Monday … */
-    bool is_recent;        /* CHANGE: within the newer days, so that none are left to confirm it */
+    bool is_of_all_days;   /* TREND, CHANGE: searched on all days, so it must be beyond doubt */
     uint16_t day;          /* CHANGE: the first of the new level; ANOMALY: the day; from 0 */
     uint16_t n;            /* days or pairs with values */
     float n_eff;           /* what they are worth */
@@ -94,7 +94,7 @@ struct hypothesis {
     int32_t day;                    /* CHANGE, ANOMALY; else DAY_NONE */
     const struct search_test *test; /* how it was found */
     double p_search, q_search;      /* on the older days; of one test, and of all of them */
-    double p_confirm;               /* on the newer days, for all that were confirmed; NAN: none */
+    double p_confirm;               /* on the newer days, corrected for those looked at there */
     double estimate;                /* on the newer days: a correlation, or in x's unit */
     double size;                    /* the same in standard deviations, of pairs the correlation */
     size_t n_search, n_confirm;     /* days or pairs with values */
