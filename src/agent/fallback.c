@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The conversational answer, for what no agent was asked. It has no numbers at all. */
+#include "agent/route_impl.h"
+
+static const struct {
+    const char *row, *answer;
+} answers[] = {
+    {"thanks", "You're welcome. If something else in your data makes you curious, just ask."},
+    {"greeting", "Hello! Ask me about your own health data: how you slept, how your resting heart "
+                 "rate is moving, whether two things go together, or simply whether anything "
+                 "stands out."},
+    {"goodbye", "Take care! Your data will be here when you come back."},
+    {"agreement", "Good. Is there anything else you'd like to know about your data?"},
+    {"about",
+     "I'm weir, a program that answers questions about your own health data. I can look up and "
+     "compare daily values, find trends and relations, hold a value against published reference "
+     "ranges, suggest small next steps, and look for what stands out. Every number in an answer is "
+     "checked against your data. I'm not a doctor, and I make no diagnoses."},
+};
+
+const char *fallback_answer(struct weir_slice pattern)
+{
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
+        if (weir_slice_is(pattern, answers[i].row)) return answers[i].answer;
+    return "That is outside of what I can help with. I answer questions about your own health "
+           "data: try \"how did I sleep last week?\", \"is my resting heart rate going down?\", "
+           "\"is my blood pressure normal?\", or \"does anything stand out?\".";
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who answers. Safety comes first, then questions that leave open what they are about, then the
+ * rows of route.def from the top. A question that the grammar of plans reads is one for the data
+ * when no row before the data's has claimed it. What no row knows is the fallback's.
+ */
+#include <math.h>
+
+#include "agent/route_impl.h"
+#include "ask/ask.h"
+
+enum { ANY, PERSONAL, GENERAL };
+enum { NOBODY = 0, SCIENCE = 1, EXPERT = 2, COACH = 4, INVESTIGATOR = 8 };
+
+static const struct row {
+    const char *name;
+    int test;
+    unsigned main, supporting;
+    const char *pattern;
+} rows[] = {
+#define ROUTE(name, test, main, supporting, pattern) {#name, test, main, supporting, pattern},
+#include "agent/route.def"
+#undef ROUTE
+};
+
+static const char *agent_name(unsigned agent)
+{
+    return agent == SCIENCE        ? "data_science"
+           : agent == EXPERT       ? "domain_expert"
+           : agent == COACH        ? "health_coach"
+           : agent == INVESTIGATOR ? "investigator"
+                                   : NULL;
+}
+
+/* Speaks of the person: "my", or a thing together with its number ("LDL 124"). */
+static bool is_personal(const struct said *s)
+{
+    if (said_has(s, "i|my|me|mine|myself|our|we|us|im|ive")) return true;
+    return said_has(s, "@thing .. @number") &&
+           !said_has(s, "in @number sentence*|word*|line*|point*");
+}
+
+static struct route route_to(const struct row *row, const struct said *s)
+{
+    struct route r = {.main = agent_name(row->main), .pattern = row->name};
+    unsigned supporting = row->supporting;
+    bool is_lab = row->main == COACH && said_has_lab(s);
+    if (is_lab) supporting |= EXPERT;
+    if (supporting & SCIENCE) r.supporting[r.n_supporting++] = agent_name(SCIENCE);
+    if (supporting & EXPERT) r.supporting[r.n_supporting++] = agent_name(EXPERT);
+    return r;
+}
+
+/* A general question is for us when it names a thing or is about health at all. */
+static bool is_of_health(const struct said *s)
+{
+    if (said_has_thing(s)) return true;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (strcmp(rows[i].name, "health") == 0 && said_has(s, rows[i].pattern)) return true;
+    return false;
+}
+
+static bool is_readable(struct agent_case *c)
+{
+    struct ask_reading *reading = arena_alloc(c->arena, sizeof *reading);
+    if (!reading || c->question.len > ASK_BYTES) return false;
+    return ask_read(reading, c->question, c->data, c->arena) == WEIR_OK && reading->is_understood;
+}
+
+struct route route_of(const struct said *s, struct agent_case *c)
+{
+    bool is_mine = is_personal(s), is_general = !is_mine && is_of_health(s), was_read = false;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const struct row *row = &rows[i];
+        bool is_data = strcmp(row->name, "data") == 0;
+        if (is_data && c && !was_read && is_readable(c)) return route_to(row, s);
+        if (is_data) was_read = true;
+        if (row->test == PERSONAL && !is_mine) continue;
+        if (row->test == GENERAL && !is_general) continue;
+        if (said_has(s, row->pattern)) return route_to(row, s);
+    }
+    return (struct route){.pattern = "unknown"};
+}
+
+static struct route decide(struct agent_case *c, struct said *s)
+{
+    const char *why;
+    const char *safety = safety_of(s);
+    if (safety) return (struct route){.pattern = "safety", .safety = safety};
+    if (vagueness_of(s, &why) == VAGUE_HIGH)
+        return (struct route){.main = agent_name(INVESTIGATOR), .pattern = "vague"};
+    return route_of(s, c);
+}
+
+static void put(struct weir_buf *out, const struct route *r)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "main");
+    weir_json_put_str(out, r->main);
+    weir_json_put_key(out, "supporting");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; i < r->n_supporting; i++) weir_json_put_str(out, r->supporting[i]);
+    weir_json_put_end_array(out);
+    weir_json_put_key(out, "pattern");
+    weir_json_put_str(out, r->pattern);
+    weir_json_put_key(out, "safety");
+    weir_json_put_str(out, r->safety);
+    weir_json_put_end_object(out);
+}
+
+enum weir_status agent_route(struct agent_case *c, struct weir_buf *out)
+{
+    struct said said;
+    enum weir_status st = said_read(&said, c->question, c->data, c->arena);
+    if (st != WEIR_OK) return st;
+    struct route route = decide(c, &said);
+    put(out, &route);
+    return weir_buf_status(out);
+}
