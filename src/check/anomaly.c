@@ -82,6 +82,7 @@ static void effect(struct work *w, struct gate *g)
     gate_number(g, "median", a->center);
     gate_number(g, "robust_sd", a->spread);
     gate_number(g, "robust_z", a->z);
+    gate_number(g, "least_z", least_z);
     gate_number(g, "device_noise", noise);
     gate_is(g, fabs(a->z) > least_z && fabs(a->value - a->center) > noise,
             "far outside of the usual spread, and more than the device's own error",

@@ -244,6 +244,7 @@ void construct_of_row(const struct work *w, struct gate *g, enum work_row_name w
     bool is_other = f->kind == FINDING_PAIR && which == ROW_B;
     const struct metric *m = is_other ? f->metric_y : f->metric;
     size_t change = which == ROW_B ? f->device_change_b : f->device_change;
+    if (change >= (which == ROW_B ? f->b.n : f->a.n)) change = 0;
     gate_number(g, which == ROW_B ? "implausible_days_b" : "implausible_days",
                 (double)out->n_implausible);
     gate_number(g, which == ROW_B ? "not_worn_days_b" : "not_worn_days", (double)out->n_not_worn);

@@ -87,3 +87,27 @@ TEST(an_outlier_that_makes_a_line_is_seen_by_ranks)
     T_FAILED(v, GATE_METHOD_TRIANGULATION);
     T_OK(v.name != VERDICT_VALIDATED);
 }
+
+TEST(the_lag_that_rejects_is_below_the_one_that_validates)
+{
+    double x[DAYS];
+    make_days(x, DAYS, 5, 0.6);
+    struct verdict v = judge(of(x, DAYS));
+    double fair = number(v, GATE_EFFECT_VS_NOISE, "lag1");
+    double strict = number(v, GATE_METHOD_TRIANGULATION, "strict_lag1");
+    T_OK(fair > 0.3 && fair < strict && strict < 0.8);
+}
+
+TEST(the_error_of_a_change_is_right_on_average)
+{
+    enum { ROWS = 400, SHORT = 42 };
+    double x[SHORT], squares = 0, errors = 0;
+    for (uint64_t i = 0; i < ROWS; i++) {
+        make_days(x, SHORT, 1000 + i, 0.5);
+        struct verdict v = judge(of(x, SHORT));
+        double error = number(v, GATE_EFFECT_VS_NOISE, "se_on_effective_n");
+        squares += v.estimate * v.estimate;
+        errors += error * error;
+    }
+    T_OK(errors / squares > 0.8 && errors / squares < 1.2);
+}
