@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the engine share.
+ *
+ * A run is an actor: whatever happens to it (a commit landed, a wait ended, a timer is due) is
+ * news, and one thread of the pool at a time takes its news and acts. Others touch only what stands
+ * under the engine's lock (news, timers, the tables), and what stands under the run's lock (its
+ * outbox, what parts of a step share). Whoever has the lock of a run may take the engine's; never
+ * the other way round. The store is called with neither.
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "base/ulid.h"
+#include "flow/flow.h"
+
+enum {
+    FLOW_MAGIC = 0x666c6f77,
+    FLOW_NS_PER_MS = 1000 * 1000,
+    FLOW_AGAIN_MS = 1000, /* before something that went wrong in the engine is tried again */
+    FLOW_REBUILDS = 5,    /* of a commit that is refused, then the run waits for the next start */
+};
+
+/* ---- documents: record.c ---- */
+
+extern const char flow_run_kind[], flow_cancel_kind[], flow_input_kind[], flow_step_kind[],
+    flow_node_kind[];
+
+/* The document "run". Slices are borrowed. */
+struct run_record {
+    struct weir_slice workflow, log, holder;
+    unsigned step;    /* index of the next one */
+    unsigned attempt; /* which one it will be, or was begun; from 1 */
+    unsigned crashes; /* of those attempts */
+    uint32_t done;    /* bit i: step i has an output */
+    int64_t created_ms;
+    int64_t began_ms; /* 0: not yet */
+    double cost_usd;  /* of the run so far */
+    double step_usd;  /* of the attempts at this step */
+};
+void flow_run_write(struct weir_buf *out, const struct run_record *r);
+/* Values live in `json`. */
+WEIR_MUST_CHECK enum weir_status flow_run_read(struct weir_json_doc *json, struct weir_slice body,
+                                               struct run_record *out);
+
+/* The document "step": a line about it, then the output. */
+void flow_step_write(struct weir_buf *out, const struct flow_step_info *info);
+/* The output of one; empty when there is none. */
+struct weir_slice flow_step_output_of(struct weir_slice body);
+
+enum { STEP_ID_BYTES = FLOW_ID_BYTES + 4 };
+struct weir_slice flow_step_id(char out[STEP_ID_BYTES], struct weir_slice run, unsigned number);
+
+/* ---- runs ---- */
+
+enum news {
+    NEWS_BEGIN = 1,    /* it is new to this engine */
+    NEWS_SENT = 2,     /* its commit landed, or may be sent again */
+    NEWS_DUE = 4,      /* a pause is over */
+    NEWS_RESUMED = 8,  /* a wait is over */
+    NEWS_PARTS = 16,   /* all parts have returned */
+    NEWS_ENDED = 32,   /* flow_done() or flow_fail() */
+    NEWS_ABORTED = 64, /* r->aborted has changed */
+};
+
+/* Why a step is to end soon. */
+enum abort_reason {
+    ABORT_CANCEL = 1,
+    ABORT_LIMIT = 2,
+    ABORT_STOP = 4,
+    ABORT_LOST = 8, /* nothing of it can be committed any more */
+};
+
+enum phase {
+    PHASE_NEW,     /* its documents were not read yet */
+    PHASE_BETWEEN, /* the next thing may begin */
+    PHASE_STEP,    /* an attempt is under way */
+    PHASE_FINAL,   /* what an attempt brought is being committed */
+    PHASE_PAUSE,   /* before another attempt */
+    PHASE_PARKED,  /* until the next start */
+    PHASE_DEAD,
+};
+
+/* In the heap for as long as its run lives, due never until it is set: that cannot fail then. */
+struct flow_timer {
+    struct heap_node node;
+    struct run *run;
+    bool is_limit;
+};
+
+/* On the queue of the pool. */
+struct work {
+    struct list_node node;
+    void (*go)(struct work *w);
+};
+
+/* A document that a step wants to put or remove; in the draft's arena. */
+struct draft_doc {
+    struct draft_doc *next;
+    struct doc_key key;
+    int64_t expected_version;
+    bool is_removal;
+    struct weir_slice body;
+};
+
+struct part {
+    struct work work;
+    struct flow_step *step;
+    size_t index;
+};
+
+struct parts {
+    size_t n_left; /* under the engine's lock */
+    void (*run)(struct flow_step *s, size_t i);
+    void (*then)(struct flow_step *s);
+    struct part parts[FLOW_PARTS];
+    struct arena arenas[FLOW_PARTS];
+};
+
+/* What a step has read. */
+struct reading {
+    struct weir_json_doc *doc;
+    const struct weir_json *input;
+    const struct weir_json *outputs[FLOW_STEPS];
+    bool has_output[FLOW_STEPS];
+};
+
+/* An attempt, or a call of a hook. */
+struct flow_step {
+    struct run *run;
+    bool is_hook;
+    struct arena arena;
+    void *data;
+    struct parts *parts;
+    int64_t began_ms;
+
+    /* Waiting. */
+    void (*abort)(void *user);
+    void *abort_user;
+    bool is_waiting, was_told;
+    void (*resume)(struct flow_step *s);
+
+    /* The end. */
+    bool is_ended;
+    bool has_failed;
+    struct flow_failure failure;
+    struct weir_buf body; /* the document "step" */
+
+    atomic_uint status;       /* enum weir_status: what went wrong that the step does not know of */
+    struct weir_buf events;   /* of a hook; under the run's lock */
+    struct run_record record; /* of the hook that opens the run */
+    pthread_mutex_t lock;     /* for what follows: parts use it */
+    struct reading *reading;
+    struct arena docs_arena;
+    struct draft_doc *docs, **docs_end;
+    size_t docs_bytes;
+};
+
+enum flight { FLIGHT_NONE, FLIGHT_EVENTS, FLIGHT_FINAL };
+enum final_kind { FINAL_NONE, FINAL_PROGRESS, FINAL_END };
+enum final_state { FINAL_WAITS, FINAL_FLIES, FINAL_LANDED };
+
+struct run {
+    struct work work;
+    struct flow *flow;
+    const struct workflow *workflow;
+    atomic_uint aborted; /* enum abort_reason */
+
+    /* Under the engine's lock. */
+    unsigned news;
+    unsigned n_refs; /* commits on their way, and others who hold it */
+    bool is_busy;    /* queued, or a thread has it */
+    bool is_dead;    /* out of the tables; freed when nobody holds it */
+    bool is_full;    /* emitters wait */
+    bool is_waiting; /* for statistics */
+    struct flow_timer pause, limit;
+
+    /* The actor's. */
+    enum phase phase;
+    bool is_recovered;
+    bool is_taken;     /* the document "run" names us */
+    bool is_checked;   /* the next step is known to apply */
+    bool is_cancelled; /* and that is durable */
+    unsigned n_rebuilds;
+    struct run_record now;  /* slices: in `names` */
+    struct run_record next; /* when the commit has landed */
+    uint64_t pause_ms;      /* behind it */
+    struct flow_step *step, *hook;
+    unsigned pending_number;         /* step->body is the output of this step; 0: of none */
+    struct flow_failure *failure;    /* the last one of this step; NULL: none */
+    bool ends_badly, ends_cancelled; /* of the end that is being committed */
+
+    /* Under the run's lock. */
+    pthread_mutex_t lock;
+    struct weir_buf events; /* frames that are not durable yet */
+    size_t n_flying;        /* bytes of them on their way */
+    enum flight flight;
+    struct flow_step *opening; /* what on_begin wants; NULL: durable */
+    enum final_kind final;
+    enum final_state final_state;
+    enum weir_status final_status;
+    enum weir_status broken; /* why events cannot be committed */
+    bool is_paused;          /* the outbox, until the timer says */
+    unsigned n_refusals;     /* in a row */
+    struct commit *commit;
+    int64_t version; /* of the document "run" */
+    double cost_usd, step_usd;
+    bool is_lost, found_cancel; /* said by the store */
+
+    char *names; /* log and owner */
+    struct weir_slice log, owner;
+    size_t n_id;
+    char id[];
+};
+
+static inline struct weir_slice run_id(const struct run *r)
+{
+    return (struct weir_slice){r->id, r->n_id};
+}
+
+struct flow {
+    unsigned magic;
+    struct store *store;
+    struct flow_options options;
+    char holder[ULID_TEXT_LEN + 1];
+    pthread_t *threads;
+    unsigned n_threads;
+    pthread_t timer_thread;
+    bool has_timer_thread;
+    atomic_uint_fast64_t n_begun, n_completed, n_failed, n_recovered, n_steps, n_retries, n_fenced;
+    atomic_bool is_broken; /* the store takes nothing any more */
+
+    pthread_mutex_t lock;
+    pthread_cond_t filled;  /* the queue */
+    pthread_cond_t due;     /* timers have changed */
+    pthread_cond_t idle;    /* nothing is under way, perhaps */
+    pthread_cond_t drained; /* an outbox has room, perhaps */
+    struct list queue;
+    struct map runs; /* by id */
+    struct heap timers;
+    uint64_t renew_ns; /* the lease */
+    uint64_t random;
+    unsigned n_busy, n_refs, n_attempts, n_waiting, n_running;
+    bool is_stopping; /* no step begins */
+    bool is_quitting; /* threads end */
+};
+
+/* flow.c; those in _locked want the engine's lock */
+
+void flow_post(struct run *r, unsigned news);
+void flow_post_locked(struct run *r, unsigned news);
+void flow_push_front_locked(struct flow *f, struct work *w);
+void flow_abort_locked(struct run *r, enum abort_reason reason);
+void flow_ref_locked(struct run *r);
+void flow_ref(struct run *r);
+void flow_unref(struct run *r);
+void flow_forget(struct run *r);
+/* The thread that had it has nothing to do for it any more. */
+void flow_rest_locked(struct run *r);
+bool flow_may_go_on(struct flow *f); /* neither stopping nor broken */
+void flow_break(struct flow *f);     /* the store takes nothing any more */
+/* The workflow of that name; NULL. */
+const struct workflow *flow_workflow(const struct flow *f, struct weir_slice name);
+
+/* Takes up a run that an earlier process left. */
+WEIR_MUST_CHECK enum weir_status flow_begin_again(struct flow *f, struct weir_slice id);
+
+/* recover.c */
+
+WEIR_MUST_CHECK enum weir_status flow_recover_all(struct flow *f);
+/* The document of this engine: its lease, or that it ended well. Waits. */
+void flow_put_node(struct flow *f, bool is_stopped);
+bool flow_recover_node_stopped_well(struct flow *f, struct weir_slice holder);
+
+/* timer.c */
+
+void *flow_timer_run(void *flow);
+/* With the engine's lock. WEIR_NOMEM. */
+WEIR_MUST_CHECK enum weir_status flow_timer_init_locked(struct flow_timer *t, struct run *r,
+                                                        bool is_limit);
+void flow_timer_fini_locked(struct flow_timer *t);
+void flow_timer_set(struct flow_timer *t, uint64_t in_ms);
+void flow_timer_clear(struct flow_timer *t);
+/* Between half and all of it. */
+uint64_t flow_timer_jitter(struct flow *f, uint64_t ms);
+
+/* run.c */
+
+void flow_run_go(struct work *w);
+void flow_run_free(struct run *r);
+
+/* step.c */
+
+struct flow_step *flow_step_new(struct run *r, bool is_hook);
+void flow_step_free(struct flow_step *s); /* NULL is allowed */
+void flow_step_forget_reading(struct flow_step *s);
+void flow_step_note(struct flow_step *s, enum weir_status st);
+/* The document of the step as it is now. */
+void flow_step_write_body(struct flow_step *s, struct weir_slice output);
+
+/* outbox.c */
+
+void flow_outbox_emit(struct flow_step *s, const char *type, struct weir_slice json);
+/* Sends what on_begin wants, and all behind it. */
+void flow_outbox_open(struct run *r, struct flow_step *hook);
+/* Sends what r->final says, when all before it has landed. NEWS_SENT comes. */
+void flow_outbox_finish(struct run *r, enum final_kind kind);
+/* Its landing, once: false when there is none. */
+bool flow_outbox_landed(struct run *r, enum weir_status *st);
+/* Why its events cannot be committed, once; they are forgotten. WEIR_OK: they can. */
+WEIR_MUST_CHECK enum weir_status flow_outbox_take_broken(struct run *r, bool *had_opening);
+/* The pause is over; false when there was none. */
+bool flow_outbox_go_on(struct run *r);

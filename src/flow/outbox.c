@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The outbox of a run: what it wants to be durable, in order, one commit on its way at a time.
+ *
+ * Events that are emitted gather behind the commit under way, and the next one takes them all.
+ * Nothing is forgotten before it is durable, so that a commit that was refused for lack of room is
+ * made again, later, with what came meanwhile. What an attempt brought (the "final": its document,
+ * the run's, whatever it puts) goes with the last events of it.
+ */
+#include <stdlib.h>
+
+#include "base/check.h"
+#include "base/slice.h"
+#include "flow/flow_impl.h"
+
+enum {
+    OP_BYTES = 128,      /* what an operation takes beside its bytes, about */
+    RECORD_BYTES = 4096, /* of the document "run" */
+    FIRST_PAUSE_MS = 20, /* before a refused commit is made again; doubles */
+    LONGEST_PAUSE_MS = 5000,
+    EVENTS_BYTES = FLOW_OUTBOX_BYTES + STORE_FRAME_BYTES, /* ceiling of the events in memory */
+};
+
+static struct doc_key key_of(const char *kind, const struct run *r)
+{
+    return (struct doc_key){weir_slice_of(kind), run_id(r)};
+}
+
+/* ---- the fence ---- */
+
+/* By the committer. Whether the run is ours; for a natural end, whether nobody cancelled it. */
+static enum weir_status fence(void *run, struct commit_view *view, struct commit *c)
+{
+    struct run *r = run;
+    struct doc doc;
+    (void)c;
+    enum weir_status st = commit_view_doc(view, key_of(flow_run_kind, r), &doc);
+    if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
+    if (st == WEIR_NOT_FOUND || doc.version != r->version) {
+        r->is_lost = true;
+        return WEIR_CONFLICT;
+    }
+    if (r->flight != FLIGHT_FINAL || r->final != FINAL_END || r->ends_cancelled) return WEIR_OK;
+    st = commit_view_doc(view, key_of(flow_cancel_kind, r), &doc);
+    if (st == WEIR_NOT_FOUND) return WEIR_OK;
+    if (st != WEIR_OK) return st;
+    r->found_cancel = true;
+    return WEIR_CANCELLED;
+}
+
+/* ---- making commits ---- */
+
+static void add_events(struct commit *c, const struct run *r, struct weir_slice frames)
+{
+    while (frames.len > 0) {
+        const char *end = memmem(frames.ptr, frames.len, "\n\n", 2);
+        CHECK(end);
+        size_t len = (size_t)(end - frames.ptr) + 2;
+        commit_append(c, r->log, slice_of(frames.ptr, len));
+        frames = slice_from(frames, len);
+    }
+}
+
+static void add_docs(struct commit *c, const struct run *r, const struct flow_step *s)
+{
+    if (!s) return;
+    for (const struct draft_doc *d = s->docs; d; d = d->next) {
+        if (d->is_removal) commit_remove(c, d->key, d->expected_version);
+        else commit_put(c, d->key, d->expected_version, r->owner, d->body);
+    }
+}
+
+/* The fence has looked at its version by then. */
+static void add_record(struct commit *c, const struct run *r, const struct run_record *record)
+{
+    struct weir_buf body;
+    struct run_record with_cost = *record;
+    with_cost.cost_usd = r->cost_usd;
+    weir_buf_init(&body, RECORD_BYTES);
+    flow_run_write(&body, &with_cost);
+    bool is_whole = weir_buf_status(&body) == WEIR_OK;
+    struct doc_key key = is_whole ? key_of(flow_run_kind, r) : (struct doc_key){0};
+    commit_put(c, key, DOC_ANY_VERSION, r->owner, weir_buf_slice(&body));
+    weir_buf_fini(&body);
+}
+
+static void add_end(struct commit *c, const struct run *r)
+{
+    commit_seal(c, r->log, r->workflow->keep_ms);
+    commit_remove(c, key_of(flow_run_kind, r), DOC_ANY_VERSION);
+    if (r->ends_cancelled) commit_remove(c, key_of(flow_cancel_kind, r), DOC_ANY_VERSION);
+}
+
+static size_t hook_bytes(const struct flow_step *s)
+{
+    return s ? s->events.len + s->docs_bytes : 0;
+}
+
+static size_t final_bytes(const struct run *r)
+{
+    size_t n = OP_BYTES + RECORD_BYTES + hook_bytes(r->hook);
+    if (r->step) n += r->step->body.len + r->step->docs_bytes;
+    return n;
+}
+
+static void add_final(struct commit *c, const struct run *r)
+{
+    const struct flow_step *s = r->step;
+    char id[STEP_ID_BYTES];
+    bool has_body = r->pending_number > 0;
+    if (has_body)
+        commit_put(c,
+                   (struct doc_key){weir_slice_of(flow_step_kind),
+                                    flow_step_id(id, run_id(r), r->pending_number)},
+                   DOC_ANY_VERSION, r->owner, weir_buf_slice(&s->body));
+    if (has_body && !s->has_failed) add_docs(c, r, s);
+    if (r->hook) add_events(c, r, weir_buf_slice(&r->hook->events));
+    add_docs(c, r, r->hook);
+    if (r->final == FINAL_END) add_end(c, r);
+    else add_record(c, r, &r->next);
+}
+
+/* Under the lock. Nothing goes out before the timer says so. */
+static void pause_outbox(struct run *r)
+{
+    uint64_t ms = (uint64_t)FIRST_PAUSE_MS << (r->n_refusals < 10 ? r->n_refusals : 10);
+    if (ms > LONGEST_PAUSE_MS) ms = LONGEST_PAUSE_MS;
+    r->n_refusals++;
+    r->is_paused = true;
+    flow_timer_set(&r->pause, flow_timer_jitter(r->flow, ms));
+}
+
+/* What on_begin wants; the document only where no newer one is in the same commit. */
+static void add_opening(struct commit *c, const struct run *r, bool is_final)
+{
+    if (!r->opening) return;
+    add_events(c, r, weir_buf_slice(&r->opening->events));
+    add_docs(c, r, r->opening);
+    if (!is_final) add_record(c, r, &r->opening->record);
+}
+
+static enum flight next_flight(const struct run *r)
+{
+    bool has_events = r->events.len > 0 || r->opening;
+    if (r->flight != FLIGHT_NONE || r->is_paused || r->broken != WEIR_OK) return FLIGHT_NONE;
+    if (r->final == FINAL_NONE || r->final_state != FINAL_WAITS)
+        return has_events ? FLIGHT_EVENTS : FLIGHT_NONE;
+    /* Both together may be too large for one commit. */
+    size_t n_bytes = r->events.len + hook_bytes(r->opening) + final_bytes(r);
+    return has_events && n_bytes > STORE_COMMIT_BYTES / 2 ? FLIGHT_EVENTS : FLIGHT_FINAL;
+}
+
+/*
+ * Under the lock: the next commit, NULL when there is none to be sent now. The run is held until
+ * it has landed.
+ */
+static struct commit *next_commit(struct run *r)
+{
+    enum flight flight = next_flight(r);
+    bool is_final = flight == FLIGHT_FINAL;
+    if (flight == FLIGHT_NONE) return NULL;
+    struct commit *c = commit_new(r->events.len + hook_bytes(r->opening) + OP_BYTES + RECORD_BYTES +
+                                  (is_final ? final_bytes(r) : 0));
+    if (!c) {
+        pause_outbox(r);
+        return NULL;
+    }
+    commit_decide(c, false, fence, r);
+    add_opening(c, r, is_final);
+    add_events(c, r, weir_buf_slice(&r->events));
+    if (is_final) add_final(c, r);
+    if (is_final) r->final_state = FINAL_FLIES;
+    r->flight = flight;
+    r->n_flying = r->events.len;
+    r->commit = c;
+    flow_ref(r);
+    return c;
+}
+
+/* ---- landing ---- */
+
+static bool is_for_later(enum weir_status st)
+{
+    return st == WEIR_BUSY || st == WEIR_NO_SPACE || st == WEIR_NOMEM;
+}
+
+static void drop_flown(struct run *r)
+{
+    size_t left = r->events.len - r->n_flying;
+    if (left > 0) memmove(r->events.ptr, r->events.ptr + r->n_flying, left);
+    r->events.len = left;
+    if (left == 0) weir_buf_fini(&r->events);
+}
+
+/* Under the lock. */
+static void let_emitters_go(struct run *r)
+{
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    if (r->is_full) pthread_cond_broadcast(&f->drained);
+    r->is_full = false;
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void land_well(struct run *r, enum flight flight)
+{
+    drop_flown(r);
+    r->n_refusals = 0;
+    if (flight == FLIGHT_FINAL ? r->final == FINAL_PROGRESS : r->opening != NULL) r->version++;
+    flow_step_free(r->opening);
+    r->opening = NULL;
+    let_emitters_go(r);
+}
+
+/* Under the lock: what it means; true when the run is to hear of it. */
+static bool land(struct run *r, enum weir_status st)
+{
+    enum flight flight = r->flight;
+    r->flight = FLIGHT_NONE;
+    if (st == WEIR_OK) land_well(r, flight);
+    else if (is_for_later(st)) pause_outbox(r);
+    if (is_for_later(st)) {
+        if (flight == FLIGHT_FINAL) r->final_state = FINAL_WAITS;
+        return false;
+    }
+    if (flight == FLIGHT_FINAL) {
+        r->final_state = FINAL_LANDED;
+        r->final_status = st;
+        return true;
+    }
+    if (st != WEIR_OK) {
+        r->broken = st;
+        return true;
+    }
+    return r->final != FINAL_NONE;
+}
+
+static void on_landed(void *run, const struct commit_result *result);
+
+static void hand_over(struct run *r, struct commit *c)
+{
+    if (c) store_commit(r->flow->store, c, on_landed, r);
+}
+
+/* By the committer, mostly. */
+static void on_landed(void *run, const struct commit_result *result)
+{
+    struct run *r = run;
+    struct flow *f = r->flow;
+    if (result->status == WEIR_STORAGE || result->status == WEIR_SHUTDOWN) flow_break(f);
+    pthread_mutex_lock(&r->lock);
+    commit_free(r->commit);
+    r->commit = NULL;
+    bool is_news = land(r, result->status);
+    /* Finals are left to the pool: they may be large, and this thread has others to serve. */
+    struct commit *next = r->final == FINAL_NONE ? next_commit(r) : NULL;
+    if (is_news) flow_post(r, NEWS_SENT);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+    flow_unref(r);
+}
+
+bool flow_outbox_go_on(struct run *r)
+{
+    struct commit *next = NULL;
+    pthread_mutex_lock(&r->lock);
+    bool was_paused = r->is_paused;
+    r->is_paused = false;
+    if (was_paused && r->final != FINAL_NONE) flow_post(r, NEWS_SENT);
+    else if (was_paused) next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+    return was_paused;
+}
+
+/* ---- for the run ---- */
+
+static void append_frame(struct weir_buf *out, const char *type, struct weir_slice json)
+{
+    weir_buf_append_str(out, "event: ");
+    weir_buf_append_str(out, type);
+    weir_buf_append_str(out, "\ndata: ");
+    weir_buf_append_slice(out, json);
+    weir_buf_append_str(out, "\n\n");
+}
+
+static enum weir_status check_event(struct weir_slice json)
+{
+    if (json.len == 0 || memchr(json.ptr, '\n', json.len) || memchr(json.ptr, '\r', json.len) ||
+        memchr(json.ptr, '\0', json.len))
+        return WEIR_INVALID;
+    return json.len < STORE_FRAME_BYTES - OP_BYTES ? WEIR_OK : WEIR_LIMIT;
+}
+
+/* A frame that does not fit is taken back as a whole. */
+static enum weir_status add_frame(struct weir_buf *out, const char *type, struct weir_slice json)
+{
+    if (!out->ptr) weir_buf_init(out, EVENTS_BYTES);
+    size_t before = out->len;
+    append_frame(out, type, json);
+    enum weir_status st = weir_buf_status(out);
+    if (st != WEIR_OK) {
+        out->len = before;
+        out->status = WEIR_OK;
+    }
+    return st;
+}
+
+/* With the run's lock, which it gives up while it waits. Whoever is aborted waits no more. */
+static void wait_for_room(struct run *r)
+{
+    struct flow *f = r->flow;
+    while (r->events.len >= FLOW_OUTBOX_BYTES && atomic_load(&r->aborted) == 0) {
+        pthread_mutex_lock(&f->lock);
+        r->is_full = true;
+        pthread_mutex_unlock(&r->lock);
+        while (r->is_full && atomic_load(&r->aborted) == 0)
+            pthread_cond_wait(&f->drained, &f->lock);
+        pthread_mutex_unlock(&f->lock);
+        pthread_mutex_lock(&r->lock);
+    }
+}
+
+void flow_outbox_emit(struct flow_step *s, const char *type, struct weir_slice json)
+{
+    struct run *r = s->run;
+    struct commit *next = NULL;
+    enum weir_status st = check_event(json);
+    pthread_mutex_lock(&r->lock);
+    if (st == WEIR_OK && s->is_hook) st = add_frame(&s->events, type, json);
+    if (st == WEIR_OK && !s->is_hook) {
+        wait_for_room(r);
+        st = add_frame(&r->events, type, json);
+        next = next_commit(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+    flow_step_note(s, st);
+    hand_over(r, next);
+}
+
+void flow_outbox_open(struct run *r, struct flow_step *hook)
+{
+    hook->record = r->now;
+    pthread_mutex_lock(&r->lock);
+    r->opening = hook;
+    struct commit *next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+}
+
+void flow_outbox_finish(struct run *r, enum final_kind kind)
+{
+    pthread_mutex_lock(&r->lock);
+    if (r->final == FINAL_NONE) {
+        r->final = kind;
+        r->final_state = FINAL_WAITS;
+    }
+    struct commit *next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+}
+
+enum weir_status flow_outbox_take_broken(struct run *r, bool *had_opening)
+{
+    pthread_mutex_lock(&r->lock);
+    enum weir_status st = r->broken;
+    if (st != WEIR_OK) {
+        *had_opening = r->opening != NULL;
+        r->final = FINAL_NONE;
+        weir_buf_fini(&r->events);
+        flow_step_free(r->opening);
+        r->opening = NULL;
+        r->broken = WEIR_OK;
+        let_emitters_go(r);
+    }
+    pthread_mutex_unlock(&r->lock);
+    return st;
+}
+
+bool flow_outbox_landed(struct run *r, enum weir_status *st)
+{
+    pthread_mutex_lock(&r->lock);
+    bool has_landed = r->final != FINAL_NONE && r->final_state == FINAL_LANDED;
+    if (has_landed) {
+        *st = r->final_status;
+        r->final = FINAL_NONE;
+    }
+    pthread_mutex_unlock(&r->lock);
+    return has_landed;
+}

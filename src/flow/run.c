@@ -1,0 +1,596 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A run, from its documents to its end: what it does with its news. Only one thread at a time is
+ * in here for a run; the steps' functions are called from here.
+ *
+ *   NEW ── read ──▶ BETWEEN ── a step begins ──▶ STEP ── it ends ──▶ FINAL ── durable ──▶ BETWEEN
+ *                      ▲                                               │ failed, to be tried again
+ *                      └──────────────────── PAUSE ◀───────────────────┘
+ */
+#include <stdio.h>
+
+#include "base/check.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "flow/flow_impl.h"
+
+static struct doc_key key_of(const char *kind, const struct run *r)
+{
+    return (struct doc_key){weir_slice_of(kind), run_id(r)};
+}
+
+static void complain(const struct run *r, const char *what, enum weir_status st)
+{
+    TRACE(r->flow->options.trace, TRACE_WARN, "flow", what, trace_str("run", run_id(r)),
+          trace_str("why", weir_slice_of(weir_status_name(st))));
+}
+
+void flow_run_free(struct run *r)
+{
+    flow_step_free(r->step);
+    flow_step_free(r->hook);
+    flow_step_free(r->opening);
+    weir_buf_fini(&r->events);
+    mem_free(r->failure);
+    mem_free(r->names);
+    pthread_mutex_destroy(&r->lock);
+    mem_free(r);
+}
+
+/* It stays in the store, for whoever has it or comes next. */
+static void drop(struct run *r)
+{
+    r->phase = PHASE_DEAD;
+    flow_forget(r);
+}
+
+static void pause_for(struct run *r, uint64_t ms)
+{
+    r->phase = PHASE_PAUSE;
+    flow_timer_set(&r->pause, ms);
+}
+
+/* Something in the way that is not the run's: later, but not for ever. */
+static void try_later(struct run *r, const char *what, enum weir_status st)
+{
+    complain(r, what, st);
+    if (++r->n_rebuilds > FLOW_REBUILDS) drop(r);
+    else pause_for(r, FLOW_AGAIN_MS);
+}
+
+static void free_steps(struct run *r)
+{
+    flow_step_free(r->step);
+    flow_step_free(r->hook);
+    r->step = r->hook = NULL;
+    r->pending_number = 0;
+}
+
+/* ---- reading it ---- */
+
+static struct weir_slice copy_name(char **at, struct weir_slice name)
+{
+    struct weir_slice copy = slice_of(*at, name.len);
+    if (name.len > 0) memcpy(*at, name.ptr, name.len);
+    *at += name.len;
+    return copy;
+}
+
+static WEIR_MUST_CHECK enum weir_status take_record(struct run *r, const struct run_record *record,
+                                                    struct weir_slice owner)
+{
+    r->workflow = flow_workflow(r->flow, record->workflow);
+    if (!r->workflow || record->step >= r->workflow->n_steps) return WEIR_NOT_IMPLEMENTED;
+    r->names = mem_alloc(record->log.len + owner.len + 1);
+    if (!r->names) return WEIR_NOMEM;
+    char *at = r->names;
+    r->log = copy_name(&at, record->log);
+    r->owner = copy_name(&at, owner);
+    r->now = *record;
+    r->now.workflow = weir_slice_of(r->workflow->name);
+    r->now.log = r->log;
+    r->now.holder = weir_slice_of(r->flow->holder);
+    r->cost_usd = record->cost_usd;
+    r->step_usd = record->step_usd;
+    return WEIR_OK;
+}
+
+static WEIR_MUST_CHECK enum weir_status read_run(struct run *r, const struct doc *doc,
+                                                 struct weir_json_doc *json)
+{
+    struct run_record record;
+    enum weir_status st = flow_run_read(json, doc->body, &record);
+    if (st != WEIR_OK) return st;
+    st = take_record(r, &record, doc->owner);
+    if (st != WEIR_OK) return st;
+    r->version = doc->version;
+    if (!r->is_recovered) return WEIR_OK;
+    atomic_fetch_add(&r->flow->n_recovered, 1);
+    /* One that nobody has had yet, or that was left in good order, was not in a crash. */
+    if (record.holder.len == 0 || flow_recover_node_stopped_well(r->flow, record.holder))
+        return WEIR_OK;
+    r->now.crashes++;
+    r->now.attempt++;
+    return WEIR_OK;
+}
+
+static WEIR_MUST_CHECK enum weir_status read_wish(struct run *r)
+{
+    struct doc doc;
+    enum weir_status st = store_doc_get(r->flow->store, key_of(flow_cancel_kind, r), &doc);
+    if (st == WEIR_NOT_FOUND) return WEIR_OK;
+    if (st != WEIR_OK) return st;
+    doc_fini(&doc);
+    r->is_cancelled = true;
+    return WEIR_OK;
+}
+
+static void load(struct run *r)
+{
+    struct doc doc = {0};
+    struct weir_json_doc *json = weir_json_doc_new(0);
+    enum weir_status st = json ? WEIR_OK : WEIR_NOMEM;
+    if (st == WEIR_OK) st = store_doc_get(r->flow->store, key_of(flow_run_kind, r), &doc);
+    if (st == WEIR_OK) st = read_run(r, &doc, json);
+    if (st == WEIR_OK) st = read_wish(r);
+    doc_fini(&doc);
+    weir_json_doc_free(json);
+    r->phase = PHASE_BETWEEN;
+    if (st == WEIR_OK) return;
+    if (st != WEIR_NOT_FOUND) complain(r, "a run cannot be read", st);
+    drop(r);
+}
+
+/* ---- the end ---- */
+
+static void count_end(struct run *r)
+{
+    struct flow *f = r->flow;
+    atomic_fetch_add(r->ends_badly ? &f->n_failed : &f->n_completed, 1);
+}
+
+/* With the failure, or NULL when all steps are done. What an attempt brought goes with it. */
+static void finish(struct run *r, const struct flow_failure *failure)
+{
+    struct flow_failure kept;
+    struct flow *f = r->flow;
+    if (failure) kept = *failure;
+    flow_step_free(r->hook);
+    r->hook = flow_step_new(r, true);
+    if (!r->hook) {
+        try_later(r, "a run cannot end", WEIR_NOMEM);
+        return;
+    }
+    int64_t now_ms = clock_wall_ms(f->options.clock);
+    struct flow_end end = {.failure = failure ? &kept : NULL,
+                           .began_ms = r->now.began_ms > 0 ? r->now.began_ms : now_ms,
+                           .ended_ms = now_ms,
+                           .cost_usd = flow_cost(r->hook)};
+    r->ends_badly = failure != NULL;
+    r->ends_cancelled = r->is_cancelled;
+    if (r->workflow->on_end) r->workflow->on_end(r->hook, &end);
+    if (atomic_load(&r->hook->status) != WEIR_OK) {
+        try_later(r, "a run cannot end", atomic_load(&r->hook->status));
+        return;
+    }
+    r->phase = PHASE_FINAL;
+    flow_outbox_finish(r, FINAL_END);
+}
+
+static void finish_with(struct run *r, enum weir_status code, const char *message)
+{
+    struct flow_failure failure = {.code = code, .is_final = true};
+    snprintf(failure.message, sizeof failure.message, "%s", message);
+    finish(r, &failure);
+}
+
+static void finish_cancelled(struct run *r)
+{
+    free_steps(r); /* what it might have brought does not count any more */
+    finish_with(r, WEIR_CANCELLED, weir_status_text(WEIR_CANCELLED));
+}
+
+/* ---- an attempt ends ---- */
+
+static void progress(struct run *r, uint64_t pause_ms)
+{
+    r->pause_ms = pause_ms;
+    r->phase = PHASE_FINAL;
+    flow_outbox_finish(r, FINAL_PROGRESS);
+}
+
+/* The first step from `index` on that applies; n_steps when there is none. */
+static WEIR_MUST_CHECK enum weir_status next_step(struct run *r, unsigned index, unsigned *out)
+{
+    const struct workflow *w = r->workflow;
+    enum weir_status st = WEIR_OK;
+    for (; index < w->n_steps && w->steps[index].applies; index++) {
+        struct flow_step *s = flow_step_new(r, true);
+        if (!s) return WEIR_NOMEM;
+        bool applies = w->steps[index].applies(s);
+        st = atomic_load(&s->status);
+        flow_step_free(s);
+        if (st != WEIR_OK || applies) break;
+    }
+    *out = index;
+    return st;
+}
+
+static const struct step *step_now(const struct run *r)
+{
+    return &r->workflow->steps[r->now.step];
+}
+
+static uint64_t backoff_ms(struct run *r, unsigned n_failures, const struct flow_failure *failure)
+{
+    unsigned shift = n_failures > 1 ? n_failures - 1 : 0;
+    uint64_t ms = (uint64_t)step_now(r)->backoff_ms << (shift < 20 ? shift : 20);
+    if (ms > FLOW_PAUSE_MS) ms = FLOW_PAUSE_MS;
+    ms = flow_timer_jitter(r->flow, ms);
+    if (failure->retry_after_ms > ms) ms = failure->retry_after_ms;
+    return ms < FLOW_PAUSE_MS ? ms : FLOW_PAUSE_MS;
+}
+
+static void keep_failure(struct run *r, const struct flow_failure *failure)
+{
+    if (!r->failure) r->failure = mem_alloc(sizeof *r->failure);
+    if (r->failure) *r->failure = *failure;
+}
+
+static bool is_out_of_time(const struct run *r, const struct flow_step *s)
+{
+    return (atomic_load(&r->aborted) & ABORT_LIMIT) && s->failure.code == WEIR_CANCELLED;
+}
+
+/* The document says so, and then it is the end or there is another attempt. */
+static void attempt_failed(struct run *r)
+{
+    struct flow_step *s = r->step;
+    if (is_out_of_time(r, s)) {
+        s->failure.code = WEIR_TIMEOUT;
+        snprintf(s->failure.message, sizeof s->failure.message, "%s took longer than %u ms",
+                 step_now(r)->name, step_now(r)->limit_ms);
+    }
+    unsigned max = step_now(r)->max_attempts > 0 ? step_now(r)->max_attempts : 1;
+    unsigned n_failures = r->now.attempt - r->now.crashes;
+    flow_step_write_body(s, (struct weir_slice){0});
+    bool is_whole = weir_buf_status(&s->body) == WEIR_OK;
+    r->pending_number = is_whole ? r->now.step + 1 : 0;
+    if (s->failure.is_final || n_failures >= max) {
+        finish(r, &s->failure);
+        return;
+    }
+    atomic_fetch_add(&r->flow->n_retries, 1);
+    keep_failure(r, &s->failure);
+    r->next = r->now;
+    r->next.attempt++;
+    r->next.step_usd = r->step_usd;
+    progress(r, backoff_ms(r, n_failures, &s->failure));
+}
+
+static void attempt_done(struct run *r)
+{
+    unsigned next;
+    r->pending_number = r->now.step + 1;
+    r->next = r->now;
+    r->next.done |= UINT32_C(1) << r->now.step;
+    r->next.attempt = 1;
+    r->next.crashes = 0;
+    r->next.step_usd = 0;
+    enum weir_status st = next_step(r, r->now.step + 1, &next);
+    r->is_checked = st == WEIR_OK;
+    if (st == WEIR_OK && next == r->workflow->n_steps) {
+        finish(r, NULL);
+        return;
+    }
+    /* When nobody could tell whether it applies, it is asked again. */
+    r->next.step = next < r->workflow->n_steps ? next : r->now.step + 1;
+    progress(r, 0);
+}
+
+static void leave_attempt(struct run *r)
+{
+    struct flow *f = r->flow;
+    flow_timer_clear(&r->limit);
+    pthread_mutex_lock(&f->lock);
+    f->n_attempts--;
+    pthread_mutex_unlock(&f->lock);
+}
+
+/* A run that was interrupted goes on at the next start. */
+static void park(struct run *r)
+{
+    r->phase = PHASE_PARKED;
+    free_steps(r);
+}
+
+static void on_ended(struct run *r)
+{
+    struct flow_step *s = r->step;
+    CHECK(r->phase == PHASE_STEP);
+    leave_attempt(r);
+    atomic_fetch_add(&r->flow->n_steps, 1);
+    enum weir_status st = atomic_load(&s->status);
+    if (st != WEIR_OK && !s->has_failed) {
+        s->has_failed = true;
+        s->failure = (struct flow_failure){.code = st};
+        snprintf(s->failure.message, sizeof s->failure.message, "%s", weir_status_text(st));
+    }
+    unsigned why = atomic_load(&r->aborted);
+    if (why & ABORT_LOST) drop(r);
+    else if (atomic_load(&r->flow->is_broken)) park(r);
+    else if (!s->has_failed) attempt_done(r);
+    else if (r->is_cancelled) finish_cancelled(r);
+    else if (why & ABORT_STOP) park(r);
+    else attempt_failed(r);
+}
+
+/* ---- a commit has landed ---- */
+
+static void landed_well(struct run *r, bool was_end)
+{
+    r->n_rebuilds = 0;
+    if (was_end) {
+        count_end(r);
+        drop(r);
+        return;
+    }
+    bool is_other = r->next.step != r->now.step;
+    r->now = r->next;
+    r->is_taken = true;
+    free_steps(r);
+    if (is_other) {
+        mem_free(r->failure);
+        r->failure = NULL;
+    }
+    pthread_mutex_lock(&r->lock);
+    r->step_usd = r->now.step_usd;
+    pthread_mutex_unlock(&r->lock);
+    r->phase = PHASE_BETWEEN;
+    if (r->pause_ms > 0) pause_for(r, r->pause_ms);
+}
+
+/*
+ * The store refused what a step or a hook put, or cannot read. A step that brought something is
+ * tried again; all else is made again.
+ */
+static void refused(struct run *r, enum weir_status st)
+{
+    struct flow_step *s = r->step;
+    if (s && r->pending_number > 0 && !s->has_failed) {
+        s->has_failed = true;
+        s->failure = (struct flow_failure){.code = st};
+        snprintf(s->failure.message, sizeof s->failure.message, "%s", weir_status_text(st));
+        attempt_failed(r);
+        return;
+    }
+    try_later(r, "a commit was refused", st);
+}
+
+static void lose(struct run *r)
+{
+    atomic_fetch_add(&r->flow->n_fenced, 1);
+    complain(r, "somebody else has the run", WEIR_CONFLICT);
+    drop(r);
+}
+
+static void on_final(struct run *r, enum weir_status st, bool was_end)
+{
+    if (st == WEIR_OK) landed_well(r, was_end);
+    else if (r->is_lost) lose(r);
+    else if (atomic_load(&r->flow->is_broken)) park(r);
+    else if (r->found_cancel) {
+        r->found_cancel = false;
+        r->is_cancelled = true;
+        r->phase = PHASE_BETWEEN;
+    } else refused(r, st);
+}
+
+static void on_broken(struct run *r, enum weir_status st)
+{
+    struct flow *f = r->flow;
+    if (r->phase != PHASE_STEP) {
+        if (r->is_lost) lose(r);
+        else if (atomic_load(&f->is_broken)) park(r);
+        else refused(r, st);
+        return;
+    }
+    flow_step_note(r->step, st);
+    pthread_mutex_lock(&f->lock);
+    if (r->is_lost) flow_abort_locked(r, ABORT_LOST);
+    pthread_mutex_unlock(&f->lock);
+    if (r->is_lost) atomic_fetch_add(&f->n_fenced, 1);
+}
+
+static void on_sent(struct run *r)
+{
+    bool was_end = r->final == FINAL_END;
+    bool had_opening = false;
+    enum weir_status st = flow_outbox_take_broken(r, &had_opening);
+    if (had_opening) r->now.began_ms = 0; /* it has yet to begin */
+    if (st != WEIR_OK) {
+        on_broken(r, st);
+        return;
+    }
+    if (r->phase != PHASE_FINAL) return;
+    if (flow_outbox_landed(r, &st)) on_final(r, st, was_end);
+    else flow_outbox_finish(r, r->final);
+}
+
+/* ---- steps ---- */
+
+/* What the run begins with goes first, and nobody waits for it. */
+static void open_log(struct run *r)
+{
+    struct flow_step *hook = flow_step_new(r, true);
+    if (!hook) {
+        try_later(r, "a run cannot begin", WEIR_NOMEM);
+        return;
+    }
+    r->now.began_ms = clock_wall_ms(r->flow->options.clock);
+    if (r->workflow->on_begin) r->workflow->on_begin(hook);
+    enum weir_status st = atomic_load(&hook->status);
+    if (st == WEIR_OK) {
+        flow_outbox_open(r, hook);
+        return;
+    }
+    flow_step_free(hook);
+    r->now.began_ms = 0;
+    try_later(r, "a run cannot begin", st);
+}
+
+/* A step that waits needs nothing that it can have again. */
+static void after_call(struct run *r)
+{
+    struct flow *f = r->flow;
+    struct flow_step *s = r->step;
+    pthread_mutex_lock(&f->lock);
+    f->n_running--;
+    pthread_mutex_unlock(&f->lock);
+    if (!s->is_waiting) return;
+    flow_step_forget_reading(s);
+    if (atomic_load(&r->aborted) == 0 || s->was_told || !s->abort) return;
+    s->was_told = true;
+    s->abort(s->abort_user);
+}
+
+static void call(struct run *r, void (*fn)(struct flow_step *s))
+{
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    f->n_running++;
+    pthread_mutex_unlock(&f->lock);
+    fn(r->step);
+    after_call(r);
+}
+
+static void begin_attempt(struct run *r)
+{
+    struct flow *f = r->flow;
+    CHECK(!r->step);
+    r->step = flow_step_new(r, false);
+    if (!r->step) {
+        try_later(r, "a step cannot begin", WEIR_NOMEM);
+        return;
+    }
+    r->step->began_ms = clock_wall_ms(f->options.clock);
+    r->phase = PHASE_STEP;
+    pthread_mutex_lock(&f->lock);
+    f->n_attempts++;
+    atomic_fetch_and(&r->aborted, ~(unsigned)ABORT_LIMIT);
+    pthread_mutex_unlock(&f->lock);
+    if (step_now(r)->limit_ms > 0) flow_timer_set(&r->limit, step_now(r)->limit_ms);
+    call(r, step_now(r)->run);
+}
+
+static void go_on(struct run *r)
+{
+    unsigned next;
+    if (!r->is_checked) {
+        enum weir_status st = next_step(r, r->now.step, &next);
+        if (st != WEIR_OK) {
+            try_later(r, "nobody can tell whether a step applies", st);
+            return;
+        }
+        if (next == r->workflow->n_steps) {
+            finish(r, NULL);
+            return;
+        }
+        r->now.step = next;
+        r->is_checked = true;
+    }
+    begin_attempt(r);
+}
+
+static void give_up(struct run *r)
+{
+    char message[FLOW_MESSAGE_BYTES];
+    snprintf(message, sizeof message, "%s was under way in %u crashes", step_now(r)->name,
+             r->now.crashes);
+    finish_with(r, WEIR_INTERNAL, message);
+}
+
+static void advance(struct run *r)
+{
+    if (r->phase != PHASE_BETWEEN || !flow_may_go_on(r->flow)) return;
+    free_steps(r);
+    if (r->is_cancelled) {
+        finish_cancelled(r);
+        return;
+    }
+    if (r->is_recovered && !r->is_taken) {
+        /* How often it was tried is durable before it is tried. */
+        r->next = r->now;
+        progress(r, 0);
+        return;
+    }
+    if (r->now.crashes >= FLOW_CRASHES) {
+        give_up(r);
+        return;
+    }
+    if (r->now.began_ms == 0) open_log(r);
+    if (r->phase == PHASE_BETWEEN) go_on(r);
+}
+
+/* ---- news ---- */
+
+static void on_aborted(struct run *r)
+{
+    struct flow_step *s = r->step;
+    unsigned why = atomic_load(&r->aborted);
+    if (why & ABORT_CANCEL) r->is_cancelled = true;
+    if (r->phase == PHASE_PAUSE && r->is_cancelled) {
+        flow_timer_clear(&r->pause);
+        r->phase = PHASE_BETWEEN;
+    }
+    if (why == 0 || r->phase != PHASE_STEP) return;
+    if (!s->is_waiting || s->was_told || !s->abort) return;
+    s->was_told = true;
+    s->abort(s->abort_user);
+}
+
+static void on_resumed(struct run *r)
+{
+    struct flow *f = r->flow;
+    CHECK(r->phase == PHASE_STEP);
+    pthread_mutex_lock(&f->lock);
+    if (r->is_waiting) f->n_waiting--;
+    r->is_waiting = false;
+    pthread_mutex_unlock(&f->lock);
+    r->step->is_waiting = false;
+    call(r, r->step->resume);
+}
+
+static void act(struct run *r, unsigned news)
+{
+    if (news & NEWS_BEGIN) load(r);
+    if (news & NEWS_SENT && r->phase != PHASE_DEAD) on_sent(r);
+    if (news & NEWS_DUE && r->phase == PHASE_PAUSE) r->phase = PHASE_BETWEEN;
+    if (news & NEWS_RESUMED) on_resumed(r);
+    if (news & NEWS_PARTS) call(r, r->step->parts->then);
+    if (news & NEWS_ABORTED && r->phase != PHASE_DEAD) on_aborted(r);
+    if (news & NEWS_ENDED) on_ended(r);
+    advance(r);
+}
+
+/* Under the engine's lock: the next news; 0 when there are none, and it is idle. */
+static unsigned take_news(struct run *r)
+{
+    unsigned news = r->news;
+    r->news = 0;
+    return news;
+}
+
+void flow_run_go(struct work *w)
+{
+    struct run *r = CONTAINER_OF(w, struct run, work);
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    for (unsigned news; (news = take_news(r)) != 0;) {
+        pthread_mutex_unlock(&f->lock);
+        if (r->phase != PHASE_DEAD) act(r, news);
+        pthread_mutex_lock(&f->lock);
+    }
+    flow_rest_locked(r);
+    pthread_mutex_unlock(&f->lock);
+}
