@@ -242,7 +242,10 @@ static size_t read_words(const struct tokens *ts, size_t i, struct number *n)
     n->slack = 0.5;
     double whole = n->value;
     used += take_and_fraction(ts, i + used, &n->value);
-    if (n->value != whole) n->slack = WORD_SLACK;
+    if (n->value != whole) {
+        n->slack = WORD_SLACK;
+        used += take_magnitudes(ts, i + used, &n->value);
+    }
     return used + take_point(ts, i + used, n);
 }
 
@@ -358,6 +361,7 @@ static void read_unit(const struct tokens *ts, size_t i, struct number *n)
         n->end = token_at(ts, i)->end;
     size_t more = n->unit_class == UNIT_KNOWN ? take_compound(ts, i + used, n) : 0;
     if (more == 0) return;
+    if (word_is(weir_slice_of(n->unit), "s")) (void)pace_read(ts, i + used + more, n, 's');
     n->last = (uint32_t)(i + used + more - 1);
     n->end = token_at(ts, n->last)->end;
 }
@@ -367,8 +371,7 @@ static void read_joined(const struct tokens *ts, struct number *n)
 {
     const struct token *a = token_at(ts, n->last), *b = token_at(ts, n->last + 1u);
     if (a->kind != TOKEN_NUMBER || b->kind != TOKEN_NUMBER || !a->is_bare || !b->is_bare) return;
-    if (a->end - a->start > 3 || b->end - b->start != 3 || b->start - a->end != 1) return;
-    n->joined = (fabs(n->value) * 1000 + b->value) * (n->value < 0 ? -1 : 1);
+    n->is_joined = a->end - a->start <= 3 && b->end - b->start == 3 && b->start - a->end == 1;
 }
 
 static size_t read_amount(const struct tokens *ts, size_t i, struct number *n)
@@ -385,7 +388,7 @@ static size_t read_amount(const struct tokens *ts, size_t i, struct number *n)
 
 static size_t read_number(const struct tokens *ts, size_t i, struct number *n)
 {
-    *n = (struct number){.first = (uint32_t)i, .scale = 1, .joined = NAN, .change = NAN};
+    *n = (struct number){.first = (uint32_t)i, .scale = 1, .change = NAN};
     n->start = token_at(ts, i)->start;
     size_t used = token_at(ts, i)->is_identifier ? 0 : date_read(ts, i, n);
     if (used == 0) used = clock_read(ts, i, n);

@@ -11,10 +11,12 @@
 
 enum {
     REACH_BEHIND = 5,  /* words: "3 bpm a night lower" */
+    REACH_ASIDE = 8,   /* tokens in brackets between: "2.3 kg (5 lb) lighter" */
     REACH_BEFORE = 64, /* words of a sentence before the number */
     REACH_ROW = 256,   /* words of a row of a table */
     KEYCAP = 0x20E3,
     LESS_OR_EQUAL = 0x2264,
+    MORE_OR_EQUAL = 0x2265,
 };
 
 struct context {
@@ -245,6 +247,9 @@ static bool is_share(const struct context *c, const struct number *a, const stru
 {
     size_t gap = b->first - a->last;
     struct weir_slice first = word(c, a->last + 1u);
+    /* "one of 84" is that one. */
+    bool is_pronoun = word_is(word(c, a->last), "one") && a->first == a->last;
+    if (is_pronoun && word_is(first, "of")) return false;
     if (gap == 2) return token_is_sign(c->ts, a->last + 1u, '/') || word_in(first, "in|of");
     if (gap == 3 && word_is(first, "of")) return word_in(word(c, a->last + 2u), "the|your|those");
     return gap >= 3 && gap <= 4 && word_is(word(c, b->first - 1u), "of") &&
@@ -261,6 +266,7 @@ static void pair(const struct context *c, struct number *a, const struct number 
     if (a->unit_class != UNIT_NONE || b->unit_class == UNIT_NONE) return;
     a->unit_class = b->unit_class;
     a->long_days = b->long_days;
+    a->is_points = b->is_points || word_in(word(c, a->last + 1u), "point|points");
     memcpy(a->unit, b->unit, sizeof a->unit);
 }
 
@@ -278,16 +284,35 @@ static bool ends_sentence(const struct context *c, size_t i)
     return is_end && !is_short && !token_at(c->ts, i + 1)->is_glued;
 }
 
+/* "(5 lb)" at i, how many tokens behind its bracket; 0: none, or it does not close soon. */
+static size_t skip_aside(const struct context *c, size_t i)
+{
+    if (!token_is_sign(c->ts, i, '(')) return 0;
+    for (size_t k = 1; k <= REACH_ASIDE; k++) {
+        if (token_is_sign(c->ts, i + k, ')')) return k;
+        if (token_at(c->ts, i + k)->kind == TOKEN_LINE) return 0;
+    }
+    return 0;
+}
+
 /* The direction that stands behind it, in the same breath: "3 bpm lower". */
 static int direction_behind(const struct context *c, const struct number *n)
 {
-    for (size_t i = n->last + 1u; i <= n->last + REACH_BEHIND; i++) {
+    size_t reach = n->last + REACH_BEHIND;
+    for (size_t i = n->last + 1u; i <= reach; i++) {
         const struct token *t = token_at(c->ts, i);
+        size_t aside = skip_aside(c, i);
+        i += aside;
+        reach += aside;
+        if (aside > 0) continue;
         if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_LINE) break;
-        if (t->kind == TOKEN_SIGN && !strchr("%/-", (int)(t->symbol & 0x7F))) break;
+        if (t->kind == TOKEN_SIGN && !strchr("%/-)", (int)(t->symbol & 0x7F))) break;
         int direction = word_direction(word(c, i));
-        if (direction != 0) return direction;
-        if (word_in(word(c, i), "and|but|while|when|to|from")) break;
+        /* "0.31 over 58 days" points nowhere. */
+        bool is_place =
+            word_in(word(c, i), "over|under") && token_at(c->ts, i + 1)->kind == TOKEN_NUMBER;
+        if (direction != 0 && !is_place) return direction;
+        if (is_place || word_in(word(c, i), "and|but|while|when|to|from")) break;
     }
     return 0;
 }
@@ -314,17 +339,23 @@ static bool is_cell(const struct context *c, const struct number *n)
     return false;
 }
 
-/* "p < 0.05", "p-value below 0.05". */
-static bool is_p_bound(const struct context *c, const struct number *n)
+/* "p < 0.05", "p-value below 0.05"; "p > 0.05", "p above 0.05". */
+static void read_p_bound(const struct context *c, struct number *n)
 {
-    const struct token *t = n->first > 0 ? token_at(c->ts, n->first - 1u) : NULL;
-    bool is_less =
-        t && ((t->kind == TOKEN_SIGN && (t->symbol == '<' || t->symbol == LESS_OR_EQUAL)) ||
-              word_in(word_before(c, n, 1), "below|under|than"));
-    if (!is_less || n->value <= 0 || n->value >= 1) return false;
-    for (size_t i = 2; i <= 6; i++)
-        if (word_in(word_before(c, n, i), "p|q")) return true;
-    return false;
+    bool is_less = sign_before(c, n, 1, '<') || sign_before(c, n, 1, LESS_OR_EQUAL) ||
+                   word_in(word_before(c, n, 1), "below|under");
+    bool is_more = sign_before(c, n, 1, '>') || sign_before(c, n, 1, MORE_OR_EQUAL) ||
+                   word_in(word_before(c, n, 1), "above|over");
+    if (word_is(word_before(c, n, 1), "than")) {
+        is_less = word_in(word_before(c, n, 2), "less|smaller|lower");
+        is_more = word_in(word_before(c, n, 2), "more|greater|larger|higher");
+    }
+    if ((!is_less && !is_more) || n->value <= 0 || n->value >= 1) return;
+    for (size_t i = 2; i <= 6; i++) {
+        if (!word_in(word_before(c, n, i), "p|q")) continue;
+        n->is_p_bound = is_less;
+        n->is_p_floor = is_more;
+    }
 }
 
 /* "the low 60s", "mid-50s". */
@@ -337,6 +368,18 @@ static bool is_decade(const struct context *c, const struct number *n)
     return word_is(s, "s") && word_in(before, "low|mid|high|upper|lower|the|your|late|early");
 }
 
+/* "dropped by about 3", "a loss of 3": at most a few small words between. */
+static bool is_fall(const struct context *c, const struct number *n)
+{
+    for (size_t i = 1; i <= 4; i++) {
+        struct weir_slice w = word_before(c, n, i);
+        if (word_is_fall(w)) return true;
+        if (!word_in(w, "by|of|about|roughly|around|some|nearly|almost|a|an|approximately|only"))
+            return false;
+    }
+    return false;
+}
+
 void context_read(const struct tokens *ts, struct numbers *all)
 {
     struct context c = {.ts = ts, .all = all};
@@ -345,12 +388,14 @@ void context_read(const struct tokens *ts, struct numbers *all)
         struct number *n = &all->list[i];
         n->exempt = reason(&c, n);
         if (n->kind != NUMBER_AMOUNT) continue;
-        n->is_p_bound = is_p_bound(&c, n);
+        read_p_bound(&c, n);
         n->is_cell = is_cell(&c, n);
         n->is_decade = is_decade(&c, n);
         if (n->is_decade) n->unit_class = UNIT_NONE; /* its s is no second */
         int direction = direction_behind(&c, n);
         if (direction == 0) direction = direction_before(&c, n);
+        n->direction = direction;
+        n->is_fall = n->sign == SIGN_NONE && is_fall(&c, n);
         n->is_carried = direction < 0 && n->sign == SIGN_NONE;
     }
 }

@@ -29,6 +29,7 @@ struct token {
     double value;         /* NUMBER, ORDINAL; CLOCK: hours · 60 + minutes */
     double fraction;      /* SIGN: of ½; CLOCK: its seconds as minutes */
     int year, month, day; /* DATE; 0: not said */
+    bool is_either_way;   /* DATE: day and month may have changed places */
 };
 
 struct tokens {
@@ -63,10 +64,14 @@ struct number {
     char unit[UNIT_BYTES];
     double long_days;
     double scale;         /* "4.2 × 10^9": also as 4.2e9; else 1 */
-    double joined;        /* "10 500": both numbers as one, NAN: no */
+    bool is_joined;       /* "10 500": the next number may go on with this one */
     double change;        /* "doubled": also as +100 percent, NAN: no */
     bool is_carried;      /* the words say that it is less than nothing */
     bool is_p_bound;      /* p < 0.05 */
+    bool is_p_floor;      /* p > 0.05 */
+    bool is_points;       /* PERCENT: percentage points */
+    int direction;        /* of the words around: -1 lower, +1 higher */
+    bool is_fall;         /* "dropped by", "a loss of" */
     bool is_cell;         /* of a table */
     bool is_decade;       /* "the low 60s" */
     bool is_share;        /* with the next one: 3 out of 4 */
@@ -75,6 +80,7 @@ struct number {
     bool is_twelve;       /* CLOCK: may be in either half of the day */
     double duration[2];   /* CLOCK: as hours and minutes, as minutes and seconds; minutes */
     int year, month, day; /* DATE */
+    bool is_either_way;   /* DATE: 11/05/2025 may be in May or in November */
     const char *exempt;   /* why it needs no home; NULL: it does */
 };
 
@@ -98,11 +104,15 @@ enum unit_class word_unit(struct weir_slice word, double *long_days);
 bool word_is_label(struct weir_slice word);    /* type 2, zone 2, Step 1 */
 bool word_is_rhetoric(struct weir_slice word); /* three things */
 int word_direction(struct weir_slice word);    /* -1 lower, +1 higher, 0 neither */
+bool word_is_fall(struct weir_slice word);     /* fell, lost, a drop */
 
 /* ---- numbers_unit.c ---- */
 
 /* The unit that stands behind token i - 1; how many tokens it takes. */
 size_t unit_read(const struct tokens *ts, size_t i, struct number *n);
+
+/* "/km", "per mile", "a kilometre" at i: the number is a pace, of seconds ('s') or minutes. */
+bool pace_read(const struct tokens *ts, size_t i, struct number *n, char of);
 
 /* ---- numbers_time.c: how many tokens a date or a time takes that begins at i, or 0 ---- */
 size_t date_read(const struct tokens *ts, size_t i, struct number *n);

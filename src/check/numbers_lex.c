@@ -120,11 +120,29 @@ static size_t take_digits(const struct lexer *x, size_t *i, size_t max, double *
     return n;
 }
 
+/* "1.204.300": points are separators where there are two of them, three digits behind each. */
+static bool is_point_group(const struct lexer *x, size_t i)
+{
+    double ignored = 0;
+    size_t ends[2] = {i, i};
+    for (size_t way = 0; way < 2; way++) {
+        if (way == 1 && byte_at(x, ends[0]) != '.') break;
+        size_t at = way == 0 ? i + 1 : ends[0] + 1;
+        if (take_digits(x, &at, GROUP_DIGITS + 1, &ignored) != GROUP_DIGITS) return false;
+        ends[way] = at;
+    }
+    /* The second one is found behind it, or it stands behind the first. */
+    bool is_second = i >= GROUP_DIGITS + 1 && byte_at(x, i - GROUP_DIGITS - 1) == '.' &&
+                     i - x->at > GROUP_DIGITS;
+    return ends[1] > ends[0] || is_second;
+}
+
 /* A separator of thousands at i, and three digits and no more behind it; its length. */
 static size_t group_at(const struct lexer *x, size_t i)
 {
     size_t len, n_digits = 0;
     uint32_t c = char_at(x, i, &len);
+    if (c == '.') return is_point_group(x, i) ? len : 0;
     if (c != ',' && c != '\'' && c != 0x2019 && !is_thin_space(c)) return 0;
     double ignored = 0;
     size_t end = i + len;
@@ -207,7 +225,9 @@ static bool lex_year_last(struct lexer *x)
     bool is_month_first = mark == '/' ? is_month_day(a, b) : !is_month_day(b, a);
     int month = is_month_first ? a : b, day = is_month_first ? b : a;
     if (!is_year(year) || !is_month_day(month, day)) return false;
-    return push_date(x, i, year, month, day);
+    push_date(x, i, year, month, day);
+    x->t[x->n - 1].is_either_way = mark == '/' && day <= 12;
+    return true;
 }
 
 /* 23:16 and 1:05:30. */

@@ -70,12 +70,23 @@ static size_t day_first(const struct tokens *ts, size_t i, struct number *n)
     return at + 1 + take_year(ts, at + 1, n) - i;
 }
 
-/* "in 2025". */
+/* "Q2", "H1". */
+static bool is_quarter(const struct tokens *ts, size_t i)
+{
+    const struct token *t = token_at(ts, i);
+    if (t->kind != TOKEN_WORD || t->end - t->start != 2) return false;
+    char letter = ts->text.ptr[t->start], digit = ts->text.ptr[t->start + 1];
+    return (letter == 'Q' && digit >= '1' && digit <= '4') ||
+           (letter == 'H' && (digit == '1' || digit == '2'));
+}
+
+/* "in 2025", "Q2 2025". */
 static size_t year_alone(const struct tokens *ts, size_t i, struct number *n)
 {
     struct number probe = {0};
     if (!is_year(token_at(ts, i)) || i == 0) return 0;
-    if (!word_in(token_text(ts, i - 1),
+    if (!is_quarter(ts, i - 1) &&
+        !word_in(token_text(ts, i - 1),
                  "in|since|until|till|during|of|by|from|through|before|after|year|early|late|mid|"
                  "to|and|vs|versus|than|spring|summer|autumn|fall|winter|throughout|all"))
         return 0;
@@ -109,6 +120,7 @@ size_t date_read(const struct tokens *ts, size_t i, struct number *n)
     n->kind = NUMBER_DATE;
     if (t->kind == TOKEN_DATE) {
         n->year = t->year, n->month = t->month, n->day = t->day;
+        n->is_either_way = t->is_either_way;
         return 1;
     }
     used = month_first(ts, i, n);
@@ -140,15 +152,43 @@ static void read_duration(const struct tokens *ts, size_t i, struct number *n)
     struct number behind = {0};
     n->duration[0] = t->value + t->fraction;
     n->duration[1] = t->value / HOUR;
-    if (token_is_sign(ts, i + 1, '/') && word_in(token_text(ts, i + 2), "km|mi|mile")) {
-        bool is_km = word_is(token_text(ts, i + 2), "km");
-        n->unit_class = UNIT_KNOWN;
-        memcpy(n->unit, is_km ? "min/km" : "min/mi", sizeof "min/km");
-        return;
-    }
+    if (pace_read(ts, i + 1, n, 'm')) return;
     if (unit_read(ts, i + 1, &behind) == 0) return;
     n->unit_class = behind.unit_class;
     memcpy(n->unit, behind.unit, sizeof n->unit);
+}
+
+/* "a quarter", "half", "twenty" before "past"; how many tokens, 0: none. */
+static size_t read_minutes(const struct tokens *ts, size_t i, double *minutes)
+{
+    bool has_article = word_is(token_text(ts, i), "a");
+    struct weir_slice w = token_text(ts, i + has_article);
+    if (word_is(w, "quarter")) *minutes = 15;
+    else if (has_article) return 0;
+    else if (word_is(w, "half")) *minutes = 30;
+    else if (!word_number(w, minutes) || *minutes > 29 || *minutes < 1) return 0;
+    return has_article + 1u;
+}
+
+/* "(a) quarter past eleven", "half past 10", "twenty past six", "a quarter to seven"; tokens. */
+static size_t read_past(const struct tokens *ts, size_t i, struct number *n)
+{
+    double minutes, hour;
+    size_t used = read_minutes(ts, i, &minutes);
+    if (used == 0) return 0;
+    struct weir_slice side = token_text(ts, i + used), word = token_text(ts, i + used + 1);
+    /* "ten to seven" may be a range. */
+    bool is_to = minutes == 15 && word_in(side, "to|before");
+    if (!is_to && !word_is(side, "past")) return 0;
+    const struct token *t = token_at(ts, i + used + 1);
+    if (t->kind == TOKEN_NUMBER && t->is_bare) hour = t->value;
+    else if (!word_number(word, &hour)) return 0;
+    if (hour < 1 || hour > 12) return 0;
+    n->kind = NUMBER_CLOCK;
+    n->value = fmod(hour * HOUR + (is_to ? -minutes : minutes), HALF_DAY);
+    n->has_minutes = n->is_twelve = true;
+    n->duration[0] = n->duration[1] = NAN;
+    return used + 2;
 }
 
 /* "11:16 pm", "11 pm", "23:16", "7 o'clock". */
@@ -156,6 +196,7 @@ size_t clock_read(const struct tokens *ts, size_t i, struct number *n)
 {
     const struct token *t = token_at(ts, i);
     size_t used;
+    if (t->kind == TOKEN_WORD) return read_past(ts, i, n);
     bool is_clock = t->kind == TOKEN_CLOCK;
     bool is_hour = t->kind == TOKEN_NUMBER && t->value <= 24 && t->decimals != 1;
     if (!is_clock && !is_hour) return 0;

@@ -14,14 +14,29 @@ static bool is_vague(struct weir_slice s)
            (s.len == 1 && strchr("cCfFkK", s.ptr[0]));
 }
 
-static bool is_percent(const struct tokens *ts, size_t i, size_t *n)
+static bool is_percent(const struct tokens *ts, size_t i, size_t *n, bool *is_points)
 {
     static const uint32_t signs[] = {'%', 0xFF05, 0x66A};
     *n = 1;
+    *is_points = word_is(token_text(ts, i), "pp");
     for (size_t k = 0; k < sizeof signs / sizeof *signs; k++)
         if (token_is_sign(ts, i, signs[k])) return true;
     if (word_is(token_text(ts, i), "per") && word_is(token_text(ts, i + 1), "cent")) *n = 2;
     else if (!word_in(token_text(ts, i), "percent|pct|percentage|pp")) return false;
+    size_t dash = token_is_dash(ts, i + *n);
+    *is_points = *is_points || word_in(token_text(ts, i + *n + dash), "point|points");
+    return true;
+}
+
+bool pace_read(const struct tokens *ts, size_t i, struct number *n, char of)
+{
+    struct weir_slice length = token_text(ts, i + 1);
+    if (!token_is_sign(ts, i, '/') && !word_in(token_text(ts, i), "per|a|each")) return false;
+    bool is_km = word_in(length, "km|kilometer|kilometre|k");
+    if (!is_km && !word_in(length, "mi|mile")) return false;
+    const char *unit = of == 's' ? (is_km ? "s/km" : "s/mi") : (is_km ? "min/km" : "min/mi");
+    n->unit_class = UNIT_KNOWN;
+    memcpy(n->unit, unit, strlen(unit) + 1);
     return true;
 }
 
@@ -65,7 +80,7 @@ size_t unit_read(const struct tokens *ts, size_t i, struct number *n)
     size_t skip = token_is_dash(ts, i) && token_at(ts, i)->is_glued &&
                   token_at(ts, i + 1)->kind == TOKEN_WORD && token_at(ts, i + 1)->is_glued;
     size_t used;
-    if (is_percent(ts, i + skip, &used)) {
+    if (is_percent(ts, i + skip, &used, &n->is_points)) {
         n->unit_class = UNIT_PERCENT;
         return skip + used;
     }

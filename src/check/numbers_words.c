@@ -136,6 +136,14 @@ bool word_is_rhetoric(struct weir_slice word)
                    "gates|halves|ends");
 }
 
+bool word_is_fall(struct weir_slice word)
+{
+    return word_in(word, "drop|drops|dropped|dropping|fell|falls|fallen|falling|decrease|decreased|"
+                         "decreases|decreasing|decline|declined|declines|declining|lost|loses|lose|"
+                         "losing|loss|reduction|reduced|shrank|sank|slipped|dipped|tumbled|"
+                         "plunged|shed|down");
+}
+
 int word_direction(struct weir_slice word)
 {
     static const char lower[] =

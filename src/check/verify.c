@@ -9,6 +9,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "base/slice.h"
 #include "check/numbers_impl.h"
 #include "data/catalogue.h"
 
@@ -18,7 +19,7 @@ static const double CLOCK_MINUTES = 8; /* "23:15" is 23:16, to the quarter of an
 static const double CLOCK_HOURS = 30;  /* "11 pm", minutes */
 static const double EPSILON = 1e-9;    /* relative; what adding and dividing may cost */
 
-enum { DAY_MINUTES = 1440, HALF_DAY_MINUTES = 720, MAX_READINGS = 6 };
+enum { DAY_MINUTES = 1440, HALF_DAY_MINUTES = 720, MAX_READINGS = 6, MAX_JOINED = 3 };
 
 /* A date that is known; of a window, its days from the first to the last. */
 struct span {
@@ -125,6 +126,18 @@ static bool is_mass_free(const char *unit)
                                         "days|cup|cups|beats|breaths");
 }
 
+/* mg/dL as mmol/L and back: what that means depends on the substance, which the entry names. */
+static void convert_analyte(const struct number *n, const struct ledger_entry *e,
+                            struct readings *r)
+{
+    const struct analyte *a = e->metric.len > 0 ? analyte_find(e->metric) : NULL;
+    struct weir_slice to = weir_slice_of(n->unit);
+    double base, zero, one;
+    if (a && analyte_convert(a, e->unit, e->value, &base) && analyte_convert(a, to, 0, &zero) &&
+        analyte_convert(a, to, 1, &one) && one != zero)
+        add(r, (base - zero) / (one - zero));
+}
+
 static void read_known_unit(const struct number *n, struct weir_slice unit, enum entry_class c,
                             double value, struct readings *r)
 {
@@ -136,10 +149,31 @@ static void read_known_unit(const struct number *n, struct weir_slice unit, enum
     else if (c == ENTRY_UNIT) convert(n->unit, from, value, r);
 }
 
-static void read_percent(enum entry_class c, double value, struct readings *r)
+/* "avg" of "ds-001.avg". */
+static struct weir_slice claim_end(struct weir_slice claim)
 {
-    if (c == ENTRY_PERCENT || c == ENTRY_PLAIN) add(r, value);
-    if (c == ENTRY_FRACTION || c == ENTRY_PLAIN) add(r, value * 100);
+    size_t i = claim.len;
+    while (i > 0 && claim.ptr[i - 1] != '.') i--;
+    return slice_from(claim, i);
+}
+
+/* Whether an entry is a change in percent of what was before, so that it has no points. */
+static bool is_relative(struct weir_slice claim)
+{
+    return word_in(claim_end(claim), "percent|pct|percent_change|pct_change|relative");
+}
+
+/* Points and percents of a change are not the same; a ratio is also so much more or less. */
+static void read_percent(const struct number *n, const struct ledger_entry *e,
+                         struct weir_slice unit, enum entry_class c, struct readings *r)
+{
+    bool is_of_points = word_in(unit, "pp|percentage points|percent points");
+    bool is_ratio = word_in(unit, "ratio|x|times");
+    if (n->is_points && (is_ratio || is_relative(e->claim))) return;
+    if (is_of_points && !n->is_points) return;
+    if (c == ENTRY_PERCENT || c == ENTRY_PLAIN) add(r, e->value);
+    if (c == ENTRY_FRACTION || c == ENTRY_PLAIN) add(r, e->value * 100);
+    if (is_ratio && n->direction != 0) add(r, (e->value - 1) * 100);
 }
 
 /* Weeks, months and years are days, or themselves. */
@@ -176,8 +210,11 @@ static void read_entry(const struct number *n, const struct ledger_entry *e, str
     r->n = 0;
     switch (n->unit_class) {
     case UNIT_NONE: read_bare(n, unit, c, e->value, r); break;
-    case UNIT_KNOWN: read_known_unit(n, unit, c, e->value, r); break;
-    case UNIT_PERCENT: read_percent(c, e->value, r); break;
+    case UNIT_KNOWN:
+        read_known_unit(n, unit, c, e->value, r);
+        if (r->n == 0) convert_analyte(n, e, r);
+        break;
+    case UNIT_PERCENT: read_percent(n, e, unit, c, r); break;
     case UNIT_RATIO: read_ratio(n, c, e->value, r); break;
     case UNIT_COUNT:
         if (c == ENTRY_PLAIN || c == ENTRY_COUNT || is_day_word(unit)) add(r, e->value);
@@ -206,10 +243,14 @@ static double amount_distance(const struct number *n, double shown, const struct
 
 static bool is_p(struct weir_slice claim)
 {
-    size_t i = claim.len;
-    while (i > 0 && claim.ptr[i - 1] != '.') i--;
-    return word_in((struct weir_slice){claim.ptr + i, claim.len - i},
+    return word_in(claim_end(claim),
                    "p|p_value|pvalue|p-value|q|q_value|p_adjusted|p_corrected|p_adj");
+}
+
+/* Whether an entry is a change in the course of time. */
+static bool is_course(struct weir_slice claim)
+{
+    return word_in(claim_end(claim), "change|per_week|weekly|slope|trend");
 }
 
 /* Minutes around the clock between two times. */
@@ -265,7 +306,10 @@ static double entry_distance(const struct number *n, const struct ledger_entry *
 {
     if (e->is_rejected || isnan(e->value) || n->kind == NUMBER_DATE) return INFINITY;
     if (n->kind == NUMBER_CLOCK) return clock_distance(n, e);
+    /* What rose did not fall by that much; a difference, though, may be told from either side. */
+    if (n->is_fall && e->value > 0 && is_course(e->claim)) return INFINITY;
     if (n->is_p_bound && is_p(e->claim) && e->value < n->value) return RELATIVE;
+    if (n->is_p_floor && is_p(e->claim) && e->value > n->value) return RELATIVE;
     return amount_distance(n, n->value, e);
 }
 
@@ -278,6 +322,8 @@ static bool is_n(const struct number *n, const struct ledger_entry *e)
     bool counts = n->unit_class == UNIT_NONE || n->unit_class == UNIT_COUNT ||
                   (n->unit_class == UNIT_LONG && days == 7) ||
                   (n->unit_class == UNIT_KNOWN && is_day_word(weir_slice_of(n->unit)));
+    /* "8 to 10" is of something else than days. */
+    if (n->unit_class == UNIT_NONE && n->is_range) return false;
     return counts && fabs(n->value * days - e->n) <= EPSILON;
 }
 
@@ -371,7 +417,9 @@ static bool is_known_date(const struct work *w, const struct number *n)
 {
     for (size_t i = 0; i < w->n_spans; i++) {
         const struct span *s = &w->spans[i];
-        if (s->year + s->month + s->day > 0 && says(n, s->year, s->month, s->day)) return true;
+        bool is_date = s->year + s->month + s->day > 0;
+        if (is_date && says(n, s->year, s->month, s->day)) return true;
+        if (is_date && n->is_either_way && says(n, s->year, s->day, s->month)) return true;
         if (is_inside(n, s)) return true;
     }
     return false;
@@ -492,24 +540,29 @@ static void settle_share(struct work *w, size_t i)
     }
 }
 
-/* "10 500" as one number, when that has a home and the two have not. */
-static bool settle_joined(struct work *w, size_t i)
+/* "10 500" or "1 204 300" as one number, when that has a home; how many went into the first. */
+static size_t settle_joined(struct work *w, size_t i)
 {
-    struct number joined = w->all.list[i];
-    const struct number *next = &w->all.list[i + 1];
-    if (isnan(joined.joined)) return false;
-    joined.value = joined.joined;
-    joined.unit_class = next->unit_class;
-    joined.long_days = next->long_days;
-    joined.slack = 0.5;
-    memcpy(joined.unit, next->unit, sizeof joined.unit);
-    const char *why;
-    const struct ledger_entry *home = find_home(w, &joined, &why);
-    if (!home) return false;
-    w->all.list[i] = joined;
-    w->all.list[i].end = next->end;
-    w->out[i] = (struct verified){.home = home, .why = why, .outcome = VERIFY_HOME};
-    return true;
+    struct number *list = w->all.list;
+    size_t n = 0;
+    while (n < MAX_JOINED && i + n + 1 < w->all.n && list[i + n].is_joined) n++;
+    for (; n > 0; n--) {
+        struct number joined = list[i + n];
+        joined.value = fabs(list[i].value);
+        for (size_t k = 1; k <= n; k++) joined.value = joined.value * 1000 + list[i + k].value;
+        joined.sign = list[i].sign;
+        if (joined.sign == SIGN_MINUS) joined.value = -joined.value;
+        joined.is_carried = list[i].is_carried;
+        joined.start = list[i].start;
+        joined.slack = 0.5;
+        const char *why;
+        const struct ledger_entry *home = find_home(w, &joined, &why);
+        if (!home) continue;
+        list[i] = joined;
+        w->out[i] = (struct verified){.home = home, .why = why, .outcome = VERIFY_HOME};
+        return n;
+    }
+    return 0;
 }
 
 /* Lines and columns, in one pass over the text. */
@@ -533,7 +586,7 @@ static size_t settle_all(struct work *w)
     for (size_t i = 0; i < w->all.n; i++) settle(w, i);
     for (size_t i = 0; i + 1 < w->all.n; i++) settle_share(w, i);
     for (size_t i = 0; i < w->all.n; i++) {
-        bool is_joined = i + 1 < w->all.n && settle_joined(w, i);
+        size_t n_joined = settle_joined(w, i);
         const struct number *n = &w->all.list[i];
         struct verified v = w->out[i];
         v.offset = n->start;
@@ -541,7 +594,7 @@ static size_t settle_all(struct work *w)
         v.quoted_len = (n->unit_end > n->end ? n->unit_end : n->end) - n->start;
         v.value = n->kind == NUMBER_DATE ? NAN : n->value;
         w->out[n_out++] = v;
-        i += is_joined;
+        i += n_joined;
     }
     return n_out;
 }

@@ -101,8 +101,8 @@ TEST(numbers_are_written_in_many_ways)
 {
     homes_are("[{\"claim\":\"a\",\"value\":10500},{\"claim\":\"m\",\"value\":1200000}]",
               "10,500; 10 500; 10\u2009500; 10\u00a0500; 10'500; 10.5k; 1.05e4; 10.5 thousand; "
-              "1.2 million; 1.2M; 1,200,000",
-              NULL, "a a a a a a a a m m m");
+              "1.2 million; 1.2M; 1,200,000; 1.200.000; 1 200 000; ten and a half thousand",
+              NULL, "a a a a a a a a m m m m m a");
 }
 
 TEST(names_and_marks_are_no_numbers)
@@ -124,6 +124,7 @@ TEST(dates_are_those_of_the_plan)
     const char *march = "2025-03-01..2025-03-31";
     homes_are("[]", "March 1, March 31st, 1 March 2025, 3/1/2025, 31.3.2025, March 2025, in 2025",
               march, "~ ~ ~ ~ ~ ~ ~");
+    homes_are("[]", "1/3/2025; 03/01/2025; Q1 2025", march, "~ ~ ~");
     homes_are("[]", "March 14, April 1, 2024-03-01, in 2024, April 2025", march, "- - - - -");
     homes_are("[]", "31 days, 30 days, one month", march, "~ - ~");
 }
@@ -131,6 +132,52 @@ TEST(dates_are_those_of_the_plan)
 TEST(a_bound_on_p_is_held_against_p)
 {
     homes_are(SMALL, "p < 0.05, p < .01, p < 0.001, p = 0.003", NULL, "p p - p");
+    homes_are(SMALL, "p > 0.001, p above 0.002, p > 0.05", NULL, "p p -");
+}
+
+TEST(mass_and_moles_are_turned_for_the_substance_that_is_named)
+{
+    homes_are("[{\"claim\":\"l\",\"value\":131,\"unit\":\"mg/dL\",\"metric\":\"ldl\"}]",
+              "131 mg/dL, 3.39 mmol/L, 7.27 mmol/L, 3390 µmol/L", NULL, "l l - l");
+    homes_are("[{\"claim\":\"g\",\"value\":5.4,\"unit\":\"mmol/L\",\"analyte\":\"glucose\"}]",
+              "97 mg/dL, 5.4 mmol/L, 209 mg/dL", NULL, "g g -");
+    homes_are("[{\"claim\":\"l\",\"value\":131,\"unit\":\"mg/dL\"}]", "3.39 mmol/L", NULL, "-");
+    homes_are("[{\"claim\":\"a\",\"value\":5.6,\"unit\":\"%\",\"metric\":\"hba1c\"}]",
+              "38 mmol/mol, 45 mmol/mol", NULL, "a -");
+}
+
+TEST(a_pace_is_minutes_and_seconds_for_a_length)
+{
+    homes_are("[{\"claim\":\"p\",\"value\":5.52,\"unit\":\"min/km\"},"
+              "{\"claim\":\"d\",\"value\":-0.25,\"unit\":\"min/km\"}]",
+              "5:31 /km, 5:31 per km, 8:53 a mile, 5 min 31 s per kilometre, 15 s/km faster, "
+              "15 seconds per km less, 4:48 per km, 20 s/km faster",
+              NULL, "p p p p d d - -");
+}
+
+TEST(percents_points_and_ratios_are_told_apart)
+{
+    homes_are("[{\"claim\":\"x.pp\",\"value\":-4,\"unit\":\"percentage points\"}]",
+              "fell 4 percentage points, 4 pp lower, 4 points down, 4 % lower", NULL,
+              "x.pp x.pp x.pp -");
+    homes_are("[{\"claim\":\"x.percent\",\"value\":18,\"unit\":\"%\"}]",
+              "18 % more, 18 percentage points more", NULL, "x.percent -");
+    homes_are("[{\"claim\":\"x\",\"value\":0.8,\"unit\":\"ratio\"}]",
+              "20 % lower. 20 % higher. 80 % of it. At 20 %.", NULL, "x - x -");
+}
+
+TEST(what_rose_did_not_fall_by_as_much)
+{
+    homes_are("[{\"claim\":\"x.change\",\"value\":3}]",
+              "It rose by 3. It fell by 3. A loss of about 3. In March it was 3 lower.", NULL,
+              "x.change - - x.change");
+}
+
+TEST(times_are_also_told_in_words)
+{
+    homes_are("[{\"claim\":\"t\",\"value\":\"23:16\"},{\"claim\":\"u\",\"value\":\"06:45\"}]",
+              "a quarter past eleven, quarter to 7, half past ten, twenty past six", NULL,
+              "t u - -");
 }
 
 TEST(a_share_is_one_number_in_two)
