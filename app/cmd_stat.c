@@ -11,7 +11,7 @@
 #include "output.h"
 #include "stat_ops.h"
 
-enum { LINE_MEMORY = 256 << 20 };
+enum { LINE_MEMORY = 1 << 30 };
 
 static bool answer(void *user, const struct weir_json *line, struct weir_buf *out,
                    char error[LINES_ERROR_BYTES])
@@ -20,9 +20,12 @@ static bool answer(void *user, const struct weir_json *line, struct weir_buf *ou
     arena_reset(&c->arena);
     c->inputs = weir_json_get_str(line, "inputs");
     c->out = out;
-    c->complaint[0] = '\0';
     weir_json_put_key(out, "result");
     stat_op_run(c, weir_json_text(weir_json_get_str(line, "op")));
+    if (c->reason[0] != '\0') {
+        weir_json_put_key(out, "undefined");
+        weir_json_put_str(out, c->reason);
+    }
     snprintf(error, LINES_ERROR_BYTES, "%s", c->complaint);
     return error[0] == '\0';
 }
@@ -42,19 +45,27 @@ static const char help[] =
     "\n"
     "Computes statistics. Each line of input is {\"id\", \"op\", \"inputs\"}, each line of\n"
     "output {\"id\", \"result\"}, or {\"id\", \"error\"} when the inputs are wrong. What is not\n"
-    "defined (the mean of nothing, the correlation with a constant) is null. In the inputs\n"
-    "null is a value that is missing.\n"
+    "defined (the mean of nothing, the correlation with a constant) is null, and \"undefined\"\n"
+    "beside the result says why. In the inputs null is a value that is missing.\n"
     "\n"
-    "  --ops    list the operations\n"
+    "  --ops    list the operations: name, inputs (with what they are when not given), result\n"
     "\n"
     "Draws of bootstraps and permutations are the same for the same inputs; \"seed\" among the\n"
     "inputs gives others.\n"
     "\n"
     "Examples:\n"
     "  echo '{\"op\":\"mean\",\"inputs\":{\"x\":[1,2,null,6]}}' | weir stat\n"
+    "  echo "
+    "'{\"op\":\"bootstrap_ci_range\",\"inputs\":{\"x\":[4,5,9,2],\"statistic\":\"mean\",'\\\n"
+    "'\"method\":\"bca\"}}' | weir stat\n"
     "  echo '{\"op\":\"welch_t\",\"inputs\":{\"a\":[1,2,3],\"b\":[2,4,9]}}' | weir stat\n"
     "\n"
     "Exit status: 0 done, 1 some line was wrong, 2 wrong usage.\n";
+
+static void print_op(const struct stat_op *op)
+{
+    printf("%s\n    inputs  %s\n    result  %s\n", op->name, op->inputs, op->gives);
+}
 
 static int run(int argc, char **argv)
 {
@@ -69,7 +80,7 @@ static int run(int argc, char **argv)
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words > 0) return usage_error(&stat_command, "one word too many: \"%s\"", words[0]);
     if (!lists_ops) return answer_all();
-    for (size_t i = 0; stat_op_name(i); i++) puts(stat_op_name(i));
+    for (size_t i = 0; stat_op_at(i); i++) print_op(stat_op_at(i));
     return output_finish() ? EXIT_DONE : EXIT_FAILED;
 }
 

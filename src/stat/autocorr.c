@@ -3,38 +3,59 @@
 #include "stat/autocorr.h"
 
 #include <math.h>
+#include <stdbool.h>
 
 #include "stat/moments.h"
 
-static double mean_of_known(const double *x, size_t n, size_t *n_known)
+struct known {
+    double mean, rest; /* the mean, and what rounding left of it */
+    size_t n;
+    bool is_constant;
+};
+
+static struct known known_of(const double *x, size_t n, double scale)
 {
     struct stat_adder sum = {0};
-    *n_known = 0;
+    struct known k = {.is_constant = true};
+    double first = NAN;
     for (size_t i = 0; i < n; i++) {
         if (isnan(x[i])) continue;
-        stat_add(&sum, x[i]);
-        ++*n_known;
+        if (k.n++ == 0) first = x[i];
+        k.is_constant = k.is_constant && x[i] == first;
+        stat_add(&sum, x[i] * scale);
     }
-    return stat_total(&sum) / (double)*n_known;
+    k.mean = stat_total(&sum) / (double)k.n;
+    sum = (struct stat_adder){0};
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(x[i])) stat_add(&sum, x[i] * scale - k.mean);
+    k.rest = stat_total(&sum) / (double)k.n;
+    return k;
+}
+
+double stat_autocorrelation(const double *x, size_t n, size_t lag)
+{
+    double scale = stat_scale(x, n);
+    struct known known = known_of(x, n, scale);
+    if (known.n < 2 || known.n - 2 < lag || known.is_constant) return NAN;
+    struct stat_adder squares = {0}, products = {0};
+    size_t n_pairs = 0;
+    for (size_t i = 0; i < n; i++) {
+        if (isnan(x[i])) continue;
+        double d = x[i] * scale - known.mean - known.rest;
+        stat_add(&squares, d * d);
+        if (n - i <= lag || isnan(x[i + lag])) continue;
+        stat_add(&products, d * (x[i + lag] * scale - known.mean - known.rest));
+        n_pairs++;
+    }
+    if (n_pairs == 0) return NAN;
+    /* With gaps there are fewer neighbours than values less the lag: as if there were all. */
+    double share = (double)(known.n - lag) / (double)n_pairs;
+    return share * stat_total(&products) / stat_total(&squares);
 }
 
 double stat_lag1(const double *x, size_t n)
 {
-    size_t n_known, n_pairs = 0;
-    double mean = mean_of_known(x, n, &n_known);
-    if (n_known < 3) return NAN;
-    struct stat_adder squares = {0}, products = {0};
-    for (size_t i = 0; i < n; i++) {
-        if (isnan(x[i])) continue;
-        stat_add(&squares, (x[i] - mean) * (x[i] - mean));
-        if (i + 1 >= n || isnan(x[i + 1])) continue;
-        stat_add(&products, (x[i] - mean) * (x[i + 1] - mean));
-        n_pairs++;
-    }
-    if (n_pairs == 0 || !(stat_total(&squares) > 0)) return NAN;
-    /* With gaps there are fewer neighbours than values less one: as if there were all of them. */
-    double share = (double)(n_known - 1) / (double)n_pairs;
-    return share * stat_total(&products) / stat_total(&squares);
+    return stat_autocorrelation(x, n, 1);
 }
 
 double stat_lag1_corrected(double r, size_t n, double most)

@@ -7,7 +7,9 @@
 
 #include <stddef.h>
 
-/* Lag-1 autocorrelation about the common mean; NAN below 3 values or for a constant. */
+/* Autocorrelation at a lag of 1 or more, about the common mean; NAN below lag + 2 values, for a
+ * constant, or where no two values are so far apart. */
+double stat_autocorrelation(const double *x, size_t n, size_t lag);
 double stat_lag1(const double *x, size_t n);
 
 /* Its bias on short rows taken off: (n r + 1) / (n - 4) where r > 0, from 0 up to `most`. */

@@ -16,7 +16,7 @@ static void resultant(const double *minutes, size_t n, double *east, double *nor
 {
     struct stat_adder x = {0}, y = {0};
     for (size_t i = 0; i < n; i++) {
-        double angle = minutes[i] / STAT_DAY_MINUTES * TURN;
+        double angle = fmod(minutes[i], STAT_DAY_MINUTES) / STAT_DAY_MINUTES * TURN;
         stat_add(&x, cos(angle));
         stat_add(&y, sin(angle));
     }
@@ -48,10 +48,15 @@ double stat_circular_mean(const double *minutes, size_t n)
 
 double stat_circular_sd(const double *minutes, size_t n)
 {
-    if (n == 0) return NAN;
-    double east, north;
-    resultant(minutes, n, &east, &north);
-    double length = hypot(east, north);
-    if (length < NOWHERE) return NAN;
-    return length < 1 ? sqrt(-2 * log(length)) / TURN * STAT_DAY_MINUTES : 0;
+    double mean = stat_circular_mean(minutes, n);
+    if (isnan(mean)) return NAN;
+    /* R is 1 - 2 mean(sin^2(half the distance from the mean)): near 1 only the second term has
+     * digits. */
+    struct stat_adder squares = {0};
+    for (size_t i = 0; i < n; i++) {
+        double half =
+            sin((stat_circular_near(minutes[i], mean) - mean) / STAT_DAY_MINUTES * TURN / 2);
+        stat_add(&squares, half * half);
+    }
+    return sqrt(-2 * log1p(-2 * stat_total(&squares) / (double)n)) / TURN * STAT_DAY_MINUTES;
 }

@@ -69,12 +69,14 @@ struct stat_interval stat_correlation_interval(double r, double n, double confid
     return (struct stat_interval){tanh(atanh(r) - reach), tanh(atanh(r) + reach)};
 }
 
-/* Sum of squared distances from the line: what it leaves unexplained. */
-static double residual_squares(const double *x, const double *y, size_t n, struct stat_line line)
+/* Sum of squared distances from the line: what it leaves unexplained. The line goes through the
+ * means; the intercept may be far away and inexact. */
+static double residual_squares(const double *x, const double *y, size_t n, double slope)
 {
     struct stat_adder sum = {0};
+    double mean_x = stat_mean(x, n), mean_y = stat_mean(y, n);
     for (size_t i = 0; i < n; i++) {
-        double e = y[i] - line.intercept - line.slope * x[i];
+        double e = (y[i] - mean_y) - slope * (x[i] - mean_x);
         stat_add(&sum, e * e);
     }
     return stat_total(&sum);
@@ -91,7 +93,7 @@ struct stat_fit stat_fit_line(const double *x, const double *y, size_t n, double
     double df = (double)n - 2;
     double spread = stat_variance(x, n) * ((double)n - 1);
     double total = stat_variance(y, n) * ((double)n - 1);
-    double left = residual_squares(x, y, n, fit.line);
+    double left = residual_squares(x, y, n, fit.line.slope);
     fit.stderr_slope = sqrt(left / df / spread);
     fit.r2 = total > 0 ? 1 - left / total : NAN;
     fit.p = stat_t_two_sided(fit.line.slope / fit.stderr_slope, df);

@@ -20,16 +20,36 @@ double stat_sum(const double *x, size_t n)
 
 double stat_mean(const double *x, size_t n)
 {
-    return n > 0 ? stat_sum(x, n) / (double)n : NAN;
+    static const double small = 0x1p-64;
+    if (n == 0) return NAN;
+    double sum = stat_sum(x, n);
+    if (isfinite(sum)) return sum / (double)n;
+    struct stat_adder a = {0};
+    for (size_t i = 0; i < n; i++) stat_add(&a, x[i] * small);
+    return stat_total(&a) / (double)n / small;
 }
 
-double stat_variance(const double *x, size_t n)
+double stat_scale(const double *x, size_t n)
+{
+    double most = 0;
+    int exponent;
+    for (size_t i = 0; i < n; i++)
+        if (fabs(x[i]) > most) most = fabs(x[i]);
+    if (most == 0 || isinf(most) || (most > 1e-100 && most < 1e100)) return 1;
+    frexp(most, &exponent);
+    /* Neither it nor its inverse may overflow. */
+    return ldexp(1, exponent < -1000 ? 1000 : exponent > 1000 ? -1000 : -exponent);
+}
+
+/* Of values that are multiplied by `scale` first. */
+static double scaled_variance(const double *x, size_t n, double scale)
 {
     if (n < 2) return NAN;
-    double mean = stat_mean(x, n);
+    if (stat_min(x, n) == stat_max(x, n)) return 0;
+    double mean = stat_mean(x, n) * scale;
     struct stat_adder square = {0}, rest = {0};
     for (size_t i = 0; i < n; i++) {
-        double d = x[i] - mean;
+        double d = x[i] * scale - mean;
         stat_add(&square, d * d);
         stat_add(&rest, d);
     }
@@ -39,9 +59,32 @@ double stat_variance(const double *x, size_t n)
     return v < 0 ? 0 : v;
 }
 
+double stat_variance(const double *x, size_t n)
+{
+    double scale = stat_scale(x, n);
+    return scaled_variance(x, n, scale) / scale / scale;
+}
+
 double stat_sd(const double *x, size_t n)
 {
-    return sqrt(stat_variance(x, n));
+    double scale = stat_scale(x, n);
+    return sqrt(scaled_variance(x, n, scale)) / scale;
+}
+
+struct stat_shape stat_shape(const double *x, size_t n)
+{
+    double scale = stat_scale(x, n), mean = stat_mean(x, n) * scale, count = (double)n;
+    double sd = sqrt(scaled_variance(x, n, scale) * (count - 1) / count);
+    if (!(sd > 0)) return (struct stat_shape){NAN, NAN};
+    struct stat_adder third = {0}, fourth = {0}, left = {0};
+    for (size_t i = 0; i < n; i++) stat_add(&left, x[i] * scale - mean);
+    double rest = stat_total(&left) / count; /* what rounding left of the mean */
+    for (size_t i = 0; i < n; i++) {
+        double z = (x[i] * scale - mean - rest) / sd;
+        stat_add(&third, z * z * z);
+        stat_add(&fourth, z * z * z * z);
+    }
+    return (struct stat_shape){stat_total(&third) / count, stat_total(&fourth) / count - 3};
 }
 
 double stat_cv(const double *x, size_t n)

@@ -50,6 +50,27 @@ double stat_kendall_p(const double *x, const double *y, size_t n, double *scratc
     return stat_normal_two_sided(c.score / sqrt(variance));
 }
 
+double stat_kendall_exact(const double *x, const double *y, size_t n, double *scratch)
+{
+    if (n < 2 || n > STAT_EXACT_KENDALL) return NAN;
+    struct stat_concordance c = stat_concordance(x, y, n, scratch);
+    if (c.tied_x > 0 || c.tied_y > 0) return NAN;
+    /* The share of all orders of i values that have k exchanges, up to the k that was seen, or as
+     * many from the other end: the rarer side, where shares only grow and differences are safe. */
+    size_t seen = (size_t)((c.pairs - fabs(c.score)) / 2);
+    double *share = scratch, *sums = scratch + seen + 2, all = 0;
+    memset(share, 0, (seen + 1) * sizeof *share);
+    share[0] = 1;
+    for (size_t i = 2; i <= n; i++) {
+        sums[0] = 0;
+        for (size_t k = 0; k <= seen; k++) sums[k + 1] = sums[k] + share[k];
+        for (size_t k = 0; k <= seen; k++)
+            share[k] = (sums[k + 1] - (k >= i ? sums[k + 1 - i] : 0)) / (double)i;
+    }
+    for (size_t k = 0; k <= seen; k++) all += share[k];
+    return fmin(1, 2 * all);
+}
+
 static void judge(struct stat_mann_kendall *r)
 {
     double step = r->s > 0 ? -1 : r->s < 0 ? 1 : 0;
@@ -72,9 +93,18 @@ struct stat_mann_kendall stat_mann_kendall(const double *x, size_t n, double *sc
     return r;
 }
 
+/* The first power of two that holds the row twice: behind it are zeros, so no lag wraps around. */
+static size_t transform_size(size_t n)
+{
+    size_t size = 1;
+    while (size < 2 * n) size *= 2;
+    return size;
+}
+
 size_t stat_mann_kendall_scratch(size_t n)
 {
-    return 2 * n + stat_theil_sen_scratch(n) + 5 * n;
+    size_t slope = stat_theil_sen_scratch(n) + 5 * n, lags = 2 * transform_size(n);
+    return 2 * n + (slope > lags ? slope : lags);
 }
 
 /* The values without their Sen slope, in the first n of the scratch. */
@@ -99,12 +129,56 @@ struct stat_mann_kendall stat_mann_kendall_ar1(const double *x, size_t n, double
     return r;
 }
 
-/* Autocorrelation of ranks at a lag; `ranks` are about their mean and have this sum of squares. */
-static double rank_lag(const double *ranks, size_t n, size_t lag, double squares)
+/* ---- all lags of the ranks at once ---- */
+
+static void swap_bits(double *re, double *im, size_t size)
 {
-    double sum = 0;
-    for (size_t i = 0; i + lag < n; i++) sum += ranks[i] * ranks[i + lag];
-    return sum / squares;
+    for (size_t i = 1, j = 0; i < size; i++) {
+        size_t bit = size / 2;
+        for (; j & bit; bit /= 2) j ^= bit;
+        j ^= bit;
+        if (i >= j) continue;
+        double a = re[i], b = im[i];
+        re[i] = re[j];
+        im[i] = im[j];
+        re[j] = a;
+        im[j] = b;
+    }
+}
+
+/* The discrete Fourier transform, in place, of a power of two of values. */
+static void transform(double *re, double *im, size_t size)
+{
+    swap_bits(re, im, size);
+    for (size_t half = 1; half < size; half *= 2) {
+        for (size_t k = 0; k < half; k++) {
+            double angle = -M_PI * (double)k / (double)half, c = cos(angle), s = sin(angle);
+            for (size_t i = k; i < size; i += 2 * half) {
+                double a = re[i + half] * c - im[i + half] * s;
+                double b = re[i + half] * s + im[i + half] * c;
+                re[i + half] = re[i] - a;
+                im[i + half] = im[i] - b;
+                re[i] += a;
+                im[i] += b;
+            }
+        }
+    }
+}
+
+/* Sums of products of ranks, about their mean, that are 0, 1, 2… apart: as the transform of the
+ * squares of the transform. They are in `sums`, which has room for twice the transform's size. */
+static void rank_products(const double *ranks, size_t n, double *sums)
+{
+    size_t size = transform_size(n);
+    double *im = sums + size;
+    memset(sums, 0, 2 * size * sizeof *sums);
+    for (size_t i = 0; i < n; i++) sums[i] = ranks[i] - ((double)n + 1) / 2;
+    transform(sums, im, size);
+    for (size_t i = 0; i < size; i++) {
+        sums[i] = (sums[i] * sums[i] + im[i] * im[i]) / (double)size;
+        im[i] = 0;
+    }
+    transform(sums, im, size);
 }
 
 struct stat_mann_kendall stat_mann_kendall_hamed_rao(const double *x, size_t n, double alpha,
@@ -114,15 +188,12 @@ struct stat_mann_kendall stat_mann_kendall_hamed_rao(const double *x, size_t n, 
     if (n < 3) return r;
     detrend(x, n, scratch);
     double *ranks = scratch + n;
-    stat_ranks(scratch, n, ranks, scratch + 2 * n);
-    double squares = 0, count = (double)n;
-    for (size_t i = 0; i < n; i++) {
-        ranks[i] -= (count + 1) / 2;
-        squares += ranks[i] * ranks[i];
-    }
-    double limit = stat_normal_quantile(1 - alpha / 2) / sqrt(count), sum = 0;
-    for (size_t lag = 1; lag < n && squares > 0; lag++) {
-        double rho = rank_lag(ranks, n, lag, squares), left = (double)(n - lag);
+    double *products = scratch + 2 * n, count = (double)n, sum = 0;
+    stat_ranks(scratch, n, ranks, products);
+    rank_products(ranks, n, products);
+    double limit = stat_normal_quantile(1 - alpha / 2) / sqrt(count);
+    for (size_t lag = 1; lag < n && products[0] > 0.1; lag++) {
+        double rho = products[lag] / products[0], left = (double)(n - lag);
         if (fabs(rho) > limit) sum += left * (left - 1) * (left - 2) * rho;
     }
     r.inflation = 1 + 2 * sum / (count * (count - 1) * (count - 2));

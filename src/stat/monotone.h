@@ -12,6 +12,11 @@
 /* Two-sided p of Kendall's tau-b by its normal approximation, with ties. `scratch`: 4n. */
 double stat_kendall_p(const double *x, const double *y, size_t n, double *scratch);
 
+/* The exact two-sided p of values without ties, for 2 to STAT_EXACT_KENDALL pairs; else NAN.
+ * `scratch`: n (n + 3). */
+enum { STAT_EXACT_KENDALL = 150 };
+double stat_kendall_exact(const double *x, const double *y, size_t n, double *scratch);
+
 struct stat_mann_kendall {
     double s, variance, z, p; /* two-sided, with continuity correction */
     double tau;               /* s of all pairs */

@@ -147,6 +147,13 @@ static double place_of(size_t n, double p, size_t *k)
     return h - whole;
 }
 
+/* Between two values, which may be so far apart that their distance is too large. */
+static double between(double low, double high, double part)
+{
+    double step = high - low;
+    return isinf(step) ? low * (1 - part) + high * part : low + part * step;
+}
+
 double stat_quantile_in(double *x, size_t n, double p)
 {
     if (n == 0 || !(p >= 0 && p <= 1)) return NAN;
@@ -157,7 +164,7 @@ double stat_quantile_in(double *x, size_t n, double p)
     double high = x[k + 1];
     for (size_t i = k + 2; i < n; i++)
         if (x[i] < high) high = x[i];
-    return low + part * (high - low);
+    return between(low, high, part);
 }
 
 double stat_quantile_sorted(const double *x, size_t n, double p)
@@ -165,7 +172,7 @@ double stat_quantile_sorted(const double *x, size_t n, double p)
     if (n == 0 || !(p >= 0 && p <= 1)) return NAN;
     size_t k;
     double part = place_of(n, p, &k);
-    return part == 0 || k + 1 == n ? x[k] : x[k] + part * (x[k + 1] - x[k]);
+    return part == 0 || k + 1 == n ? x[k] : between(x[k], x[k + 1], part);
 }
 
 double stat_median_in(double *x, size_t n)

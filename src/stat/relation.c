@@ -9,15 +9,20 @@
 #include "stat/moments.h"
 
 struct products {
-    double xx, xy, yy, mean_x, mean_y;
+    double xx, xy, yy; /* of values that are multiplied by the scales first */
+    double mean_x, mean_y, scale_x, scale_y;
 };
 
 static struct products products_of(const double *x, const double *y, size_t n)
 {
-    struct products p = {.mean_x = stat_mean(x, n), .mean_y = stat_mean(y, n)};
+    struct products p = {.mean_x = stat_mean(x, n),
+                         .mean_y = stat_mean(y, n),
+                         .scale_x = stat_scale(x, n),
+                         .scale_y = stat_scale(y, n)};
+    double mean_x = p.mean_x * p.scale_x, mean_y = p.mean_y * p.scale_y;
     struct stat_adder xx = {0}, xy = {0}, yy = {0}, left_x = {0}, left_y = {0};
     for (size_t i = 0; i < n; i++) {
-        double dx = x[i] - p.mean_x, dy = y[i] - p.mean_y;
+        double dx = x[i] * p.scale_x - mean_x, dy = y[i] * p.scale_y - mean_y;
         stat_add(&xx, dx * dx);
         stat_add(&xy, dx * dy);
         stat_add(&yy, dy * dy);
@@ -51,7 +56,7 @@ struct stat_line stat_ols(const double *x, const double *y, size_t n)
 {
     if (n < 2 || is_constant(x, n)) return (struct stat_line){NAN, NAN};
     struct products p = products_of(x, y, n);
-    double slope = p.xy / p.xx;
+    double slope = p.xy / p.xx * p.scale_x / p.scale_y;
     return (struct stat_line){slope, p.mean_y - slope * p.mean_x};
 }
 
