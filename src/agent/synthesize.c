@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer: written from the checked findings, what the expert says and what the coach proposes,
+ * then verified against the fact sheet, then streamed. A number without a home sends the text back
+ * to be written with fewer clauses, twice; after that its sentence is taken out. What is streamed
+ * is what was verified, and nothing else.
+ */
+#include "agent/synthesize_impl.h"
+
+#include <stdio.h>
+
+#include "agent/route_impl.h"
+#include "base/slice.h"
+#include "check/strip.h"
+
+enum { ATTEMPTS = 3, KNOWN_MESSAGES = 8, SUMMARY_BYTES = 160 };
+
+struct outcome {
+    struct weir_slice answer;
+    unsigned attempts;
+    struct weir_buf flagged; /* a JSON list in the making */
+    struct stripped stripped;
+};
+
+/* What the person has said is theirs, numbers included. */
+static void know_messages(struct voice *v, const struct weir_json *messages)
+{
+    size_t n = 0, all = weir_json_count(messages);
+    for (const struct weir_json *m = weir_json_first(messages); m; m = weir_json_next(m), n++)
+        if (all - n <= KNOWN_MESSAGES && weir_slice_is(agent_text(m, "role"), "user") &&
+            agent_text(m, "content").len <= VERIFY_TEXT_BYTES)
+            voice_known(v, agent_text(m, "content"));
+}
+
+static void flag(struct weir_buf *out, struct weir_slice text, const struct verified *n,
+                 unsigned attempt)
+{
+    struct weir_buf line;
+    weir_buf_init(&line, 1 << 10);
+    verify_offence(&line, text, n);
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "attempt");
+    weir_json_put_uint(out, attempt);
+    weir_json_put_key(out, "text");
+    weir_json_put_string(out, slice_of(text.ptr + n->offset, n->len));
+    weir_json_put_key(out, "offence");
+    weir_json_put_string(out, weir_buf_slice(&line));
+    weir_json_put_end_object(out);
+    weir_buf_fini(&line);
+}
+
+static struct verify_input input_of(const struct voice *v, const struct ledger *ledger)
+{
+    struct weir_slice text = weir_buf_slice(&v->out);
+    while (text.len > 0 && text.ptr[text.len - 1] == '\n') text.len--;
+    return (struct verify_input){
+        .text = text, .ledger = ledger, .known = v->known, .n_known = v->n_known};
+}
+
+/* Writes, verifies, and writes again with less. */
+static enum weir_status write_checked(struct synthesis *s, const struct ledger *ledger,
+                                      struct outcome *o)
+{
+    struct verify_result result;
+    enum weir_status st = WEIR_OK;
+    for (o->attempts = 1; st == WEIR_OK; o->attempts++) {
+        s->voice.level = (enum voice_level)(o->attempts - 1);
+        weir_buf_reset(&s->voice.out);
+        s->voice.n_known = 0;
+        know_messages(&s->voice, s->c->messages);
+        compose(s);
+        st = weir_buf_status(&s->voice.out);
+        if (st != WEIR_OK) return st;
+        struct verify_input input = input_of(&s->voice, ledger);
+        st = verify_text(&result, &input, s->c->arena);
+        if (st != WEIR_OK) return st;
+        o->answer = input.text;
+        for (size_t i = 0; i < result.n; i++)
+            if (result.numbers[i].outcome == VERIFY_LACK)
+                flag(&o->flagged, input.text, &result.numbers[i], o->attempts);
+        if (result.n_lacking == 0 || o->attempts == ATTEMPTS) break;
+    }
+    if (st != WEIR_OK || result.n_lacking == 0) return st;
+    struct verify_input input = input_of(&s->voice, ledger);
+    st = verify_strip(&o->stripped, &input, s->c->arena);
+    o->answer = o->stripped.text;
+    return st;
+}
+
+static bool is_blank(struct weir_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != ' ' && text.ptr[i] != '\n') return false;
+    return true;
+}
+
+static void put_output(struct weir_buf *out, const struct outcome *o)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "answer");
+    weir_json_put_string(out, o->answer);
+    weir_json_put_key(out, "attempts");
+    weir_json_put_uint(out, o->attempts);
+    weir_json_put_key(out, "flagged");
+    weir_buf_append_slice(out, weir_buf_slice(&o->flagged));
+    weir_json_put_key(out, "removed");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; i < o->stripped.n_removed; i++)
+        weir_json_put_string(out, o->stripped.removed[i]);
+    weir_json_put_end_array(out);
+    weir_json_put_end_object(out);
+}
+
+/* The first sentence or so, for a log. */
+static struct weir_slice summary_of(struct weir_slice answer)
+{
+    const char *end = answer.len > 0 ? memchr(answer.ptr, '\n', answer.len) : NULL;
+    size_t len = end ? (size_t)(end - answer.ptr) : answer.len;
+    if (len <= SUMMARY_BYTES) return slice_of(answer.ptr, len);
+    len = SUMMARY_BYTES;
+    while (len > 0 && answer.ptr[len - 1] != ' ') len--;
+    return slice_of(answer.ptr, len > 0 ? len - 1 : 0);
+}
+
+static void stream(struct agent_case *c, const struct synthesis *s, struct weir_slice answer)
+{
+    char name[32];
+    struct weir_slice main =
+        s->main.len > 0 && s->main.len < sizeof name ? s->main : SLICE("synthesis");
+    memcpy(name, main.ptr, main.len);
+    name[main.len] = '\0';
+    struct agent_span span = agent_begin(c, "synthesis", c->question);
+    agent_think(c, name, "synthesis", answer);
+    agent_end(c, span, summary_of(answer));
+}
+
+static enum weir_status work(struct synthesis *s, struct outcome *o, struct weir_buf *out)
+{
+    struct ledger ledger = {0};
+    char error[LEDGER_ERROR_BYTES];
+    enum weir_status st = WEIR_OK;
+    if (s->voice.sheet) st = ledger_read(&ledger, s->voice.sheet, s->c->arena, error);
+    weir_json_put_begin_array(&o->flagged);
+    if (st == WEIR_OK) st = write_checked(s, &ledger, o);
+    weir_json_put_end_array(&o->flagged);
+    if (st != WEIR_OK) return st;
+    if (is_blank(o->answer)) {
+        snprintf(s->c->why, sizeof s->c->why,
+                 "nothing was left of the answer after its numbers were verified");
+        return WEIR_UNPROCESSABLE;
+    }
+    stream(s->c, s, o->answer);
+    put_output(out, o);
+    st = weir_buf_status(&o->flagged);
+    return st == WEIR_OK ? weir_buf_status(out) : st;
+}
+
+enum weir_status agent_synthesize(struct agent_case *c, struct weir_buf *out)
+{
+    struct synthesis *s = arena_alloc(c->arena, sizeof *s);
+    struct outcome o = {0};
+    if (!s) return c->arena->status;
+    enum weir_status st = synthesis_init(s, c);
+    weir_buf_init(&o.flagged, AGENT_TEXT_BYTES);
+    if (st == WEIR_OK) st = work(s, &o, out);
+    weir_buf_fini(&o.flagged);
+    weir_buf_fini(&s->voice.out);
+    return st;
+}

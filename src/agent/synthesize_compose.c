@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What is said, in which order. The main agent's part comes first and answers; supporting ones
+ * follow; caveats close. A finding whose number was already part of another's sentence is not said
+ * again.
+ */
+#include "agent/route_impl.h"
+#include "agent/synthesize_impl.h"
+#include "base/slice.h"
+#include "data/day.h"
+
+enum {
+    MOST_FINDINGS = 6, /* of an answer about data */
+    MOST_BESIDE = 2,   /* of the data beside an expert or a coach */
+    MOST_SAYS = 4,     /* sentences of the expert */
+    MOST_CAVEATS = 2,
+    MOST_STEPS = 4,
+    MOST_BRIEFING = 5,
+};
+
+/* ---- reading ---- */
+
+const struct weir_json *result_of(struct agent_case *c, const char *agent)
+{
+    const struct weir_json *main = agent_output(c, "run_main_agent");
+    if (weir_slice_is(agent_text(main, "agent"), agent)) return main;
+    return weir_json_get_str(agent_output(c, "run_supporting_agents"), agent);
+}
+
+static const struct weir_json *checked_of(const struct weir_json *checked, struct weir_slice id)
+{
+    for (const struct weir_json *f = weir_json_first(checked); f; f = weir_json_next(f))
+        if (slice_eq(agent_text(f, "id"), id)) return f;
+    return NULL;
+}
+
+static void read_span(const struct weir_json *span, int32_t *from, int32_t *to)
+{
+    *from = day_parse(agent_text(span, "from"));
+    *to = day_parse(agent_text(span, "to"));
+}
+
+/* "2025-01-01 .. 2025-03-31" of a finding without a plan. */
+static void read_window(struct weir_slice window, int32_t *from, int32_t *to)
+{
+    enum { LEN = DAY_TEXT_BYTES - 1 };
+    *from = *to = DAY_NONE;
+    if (window.len < 2 * LEN) return;
+    *from = day_parse(slice_of(window.ptr, LEN));
+    *to = day_parse(slice_of(window.ptr + window.len - LEN, LEN));
+}
+
+static enum weir_status add_finding(struct synthesis *s, const struct weir_json *finding)
+{
+    const struct weir_json *steps = agent_output(s->c, "validation_gates");
+    struct plan_error error;
+    struct weir_slice id = agent_text(finding, "id");
+    const struct weir_json *checked = checked_of(weir_json_get_str(steps, "findings"), id);
+    if (!checked || s->n_findings == SYNTHESIS_FINDINGS) return WEIR_OK;
+    struct told *t = arena_alloc(s->c->arena, sizeof *t);
+    if (!t) return s->c->arena->status;
+    *t = (struct told){.finding = finding,
+                       .answer = weir_json_get_str(finding, "answer"),
+                       .id = id,
+                       .kind = agent_text(finding, "kind"),
+                       .verdict = agent_text(checked, "verdict"),
+                       .assessment = agent_text(checked, "assessment"),
+                       .beside = agent_text(finding, "beside")};
+    const struct weir_json *plan = weir_json_get_str(finding, "plan");
+    plan_init(&t->plan);
+    t->has_plan = plan && plan_parse(&t->plan, plan, s->c->data, &error) == WEIR_OK;
+    read_span(weir_json_get_str(t->answer, "window"), &t->from, &t->to);
+    read_span(weir_json_get_str(t->answer, "window_b"), &t->from_b, &t->to_b);
+    if (t->from == DAY_NONE) read_window(agent_text(finding, "window"), &t->from, &t->to);
+    s->findings[s->n_findings++] = t;
+    return WEIR_OK;
+}
+
+static enum weir_status add_result(struct synthesis *s, const struct weir_json *result)
+{
+    const struct weir_json *list = weir_json_get_str(result, "findings");
+    enum weir_status st = WEIR_OK;
+    for (const struct weir_json *f = weir_json_first(list); f && st == WEIR_OK;
+         f = weir_json_next(f))
+        st = add_finding(s, f);
+    return st;
+}
+
+static enum weir_status add_all(struct synthesis *s)
+{
+    enum weir_status st = add_result(s, agent_output(s->c, "run_main_agent"));
+    const struct weir_json *others = agent_output(s->c, "run_supporting_agents");
+    for (const struct weir_json *r = weir_json_first(others); r && st == WEIR_OK;
+         r = weir_json_next(r))
+        st = add_result(s, r);
+    const struct weir_json *more =
+        weir_json_get_str(agent_output(s->c, "reflection"), "follow_ups");
+    for (const struct weir_json *f = weir_json_first(more); f && st == WEIR_OK;
+         f = weir_json_next(f))
+        st = add_result(s, weir_json_get_str(f, "result"));
+    return st;
+}
+
+enum weir_status synthesis_init(struct synthesis *s, struct agent_case *c)
+{
+    const struct weir_json *route = agent_output(c, "route");
+    *s = (struct synthesis){.c = c,
+                            .main = agent_text(route, "main"),
+                            .pattern = agent_text(route, "pattern"),
+                            .safety = agent_text(route, "safety")};
+    s->voice = (struct voice){.question = c->question, .data = c->data, .arena = c->arena};
+    weir_buf_init(&s->voice.out, AGENT_TEXT_BYTES);
+    prefs_read(&s->voice.prefs, c->memory);
+    const struct weir_json *checked = agent_output(c, "validation_gates");
+    s->voice.sheet = weir_json_get_str(checked, "fact_sheet");
+    return add_all(s);
+}
+
+/* ---- paragraphs ---- */
+
+static void next_paragraph(struct voice *v)
+{
+    if (v->out.len > 0) weir_buf_append_str(&v->out, "\n\n");
+}
+
+static struct told *find(struct synthesis *s, struct weir_slice id, size_t *at)
+{
+    for (*at = 0; *at < s->n_findings; (*at)++)
+        if (slice_eq(s->findings[*at]->id, id)) return s->findings[*at];
+    return NULL;
+}
+
+/* The claim that goes with a value; NULL. */
+static struct told *claim_beside(struct synthesis *s, const struct told *value, size_t *at)
+{
+    for (*at = 0; *at < s->n_findings; (*at)++)
+        if (s->findings[*at]->beside.len > 0 && slice_eq(s->findings[*at]->beside, value->id))
+            return s->findings[*at];
+    return NULL;
+}
+
+/* Whether the value holds the number that was asked for, and not only what it is made of. */
+static bool has_effect(const struct voice *v, const struct told *value)
+{
+    return number_among(v, value, "diff|pct|ratio|slope|r").is_here ||
+           !told_is(value->verdict, "validated");
+}
+
+static bool is_rejected(const struct told *t)
+{
+    return told_is(t->verdict, "rejected");
+}
+
+/* Two findings that belong together become one paragraph. False: nothing was said. */
+static bool say_finding(struct synthesis *s, size_t i)
+{
+    struct voice *v = &s->voice;
+    size_t at;
+    struct told *t = s->findings[i], *claim = claim_beside(s, t, &at);
+    if (s->was_said[i]) return false;
+    s->was_said[i] = true;
+    size_t before = v->out.len;
+    next_paragraph(v);
+    size_t start = v->out.len;
+    bool is_level = claim && told_is(claim->kind, "level");
+    bool needs_value = !claim || is_rejected(claim) || is_level || has_effect(v, t);
+    if (needs_value) say_claim(v, t, NULL);
+    bool was_value = v->out.len > start;
+    if (claim && !s->was_said[at]) {
+        s->was_said[at] = true;
+        if (was_value) weir_buf_append_char(&v->out, ' ');
+        say_claim(v, claim, was_value ? t : NULL);
+    }
+    if (v->out.len > start) return true;
+    v->out.len = before;
+    return false;
+}
+
+static size_t say_findings(struct synthesis *s, size_t most)
+{
+    size_t n = 0, at;
+    for (size_t i = 0; i < s->n_findings && n < most; i++) {
+        if (s->findings[i]->beside.len > 0 && find(s, s->findings[i]->beside, &at)) continue;
+        if (say_finding(s, i)) n++;
+    }
+    return n;
+}
+
+/* A list of sentences, one after the other. */
+static size_t say_list(struct voice *v, const struct weir_json *list, size_t most)
+{
+    size_t n = 0;
+    for (const struct weir_json *t = weir_json_first(list); t && n < most; t = weir_json_next(t)) {
+        struct weir_slice text = weir_json_text(t);
+        if (text.len == 0) continue;
+        if (n++ == 0) next_paragraph(v);
+        else weir_buf_append_char(&v->out, ' ');
+        weir_buf_append_slice(&v->out, text);
+        char last = text.ptr[text.len - 1];
+        if (last != '.' && last != '!' && last != '?') weir_buf_append_char(&v->out, '.');
+    }
+    return n;
+}
+
+/* What the agent that looks at data could not answer: its sentences that say so. */
+static void say_unanswered(struct synthesis *s)
+{
+    struct weir_slice text = agent_text(result_of(s->c, "data_science"), "text");
+    const char *no = text.len > 0 ? memmem(text.ptr, text.len, "No answer: ", 11) : NULL;
+    size_t skip = no ? 11 : 0;
+    if (!no && text.len > 0) no = memmem(text.ptr, text.len, "No data for ", 12);
+    if (!no) return;
+    struct weir_slice rest = slice_from(text, (size_t)(no - text.ptr) + skip);
+    const char *end = memmem(rest.ptr, rest.len, ". ", 2);
+    size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+    while (len > 0 && (rest.ptr[len - 1] == ' ' || rest.ptr[len - 1] == '.')) len--;
+    next_paragraph(&s->voice);
+    if (skip > 0) weir_buf_append_str(&s->voice.out, "Your data cannot answer that: ");
+    else weir_buf_append_str(&s->voice.out, "There is no answer in your data: n");
+    weir_buf_append_slice(&s->voice.out, slice_from(slice_of(rest.ptr, len), skip > 0 ? 0 : 1));
+    weir_buf_append_char(&s->voice.out, '.');
+}
+
+static void say_caveats(struct synthesis *s)
+{
+    const struct weir_json *expert = result_of(s->c, "domain_expert");
+    if (s->voice.level == VOICE_BARE) return;
+    size_t most = s->voice.prefs.is_short ? 1 : MOST_CAVEATS;
+    say_list(&s->voice, weir_json_get_str(expert, "caveats"), most);
+}
+
+/* An expert that brings no sentences of its own has said what it has streamed. */
+static size_t say_expert(struct synthesis *s, size_t most)
+{
+    const struct weir_json *expert = result_of(s->c, "domain_expert");
+    const struct weir_json *says = weir_json_get_str(expert, "says");
+    struct weir_slice text = agent_text(expert, "text");
+    if (says || text.len == 0) return say_list(&s->voice, says, most);
+    next_paragraph(&s->voice);
+    weir_buf_append_slice(&s->voice.out, text);
+    return 1;
+}
+
+/* ---- by the main agent ---- */
+
+static void compose_science(struct synthesis *s)
+{
+    size_t n = say_findings(s, s->voice.prefs.is_short ? 2 : MOST_FINDINGS);
+    if (n == 0) say_unanswered(s);
+    say_expert(s, MOST_BESIDE);
+    say_caveats(s);
+}
+
+static void compose_expert(struct synthesis *s)
+{
+    say_expert(s, MOST_SAYS);
+    say_findings(s, MOST_BESIDE);
+    say_caveats(s);
+}
+
+static void compose_coach(struct synthesis *s)
+{
+    const struct weir_json *coach = result_of(s->c, "health_coach");
+    const struct weir_json *steps = weir_json_get_str(coach, "steps");
+    size_t n = 0;
+    say_list(&s->voice, weir_json_get_str(coach, "says"), 1);
+    say_findings(s, MOST_BESIDE);
+    for (const struct weir_json *t = weir_json_first(steps); t && n < MOST_STEPS;
+         t = weir_json_next(t)) {
+        if (n++ == 0) {
+            next_paragraph(&s->voice);
+            weir_buf_append_str(&s->voice.out, "Small next steps:\n");
+        }
+        weir_buf_append_str(&s->voice.out, "\n- ");
+        weir_buf_append_slice(&s->voice.out, weir_json_text(t));
+    }
+    say_expert(s, MOST_BESIDE);
+    say_list(&s->voice, weir_json_get_str(coach, "caveats"), 1);
+    say_caveats(s);
+}
+
+static size_t brief(struct synthesis *s, const char *verdict, const char *head)
+{
+    struct voice *v = &s->voice;
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_findings && n < MOST_BRIEFING; i++) {
+        if (s->was_said[i] || !told_is(s->findings[i]->verdict, verdict)) continue;
+        size_t before = v->out.len;
+        if (n == 0) {
+            next_paragraph(v);
+            weir_buf_append_str(&v->out, head);
+        }
+        weir_buf_append_str(&v->out, "\n- ");
+        size_t start = v->out.len;
+        s->was_said[i] = true;
+        say_claim(v, s->findings[i], NULL);
+        if (v->out.len == start) v->out.len = before;
+        else n++;
+    }
+    return n;
+}
+
+static void compose_briefing(struct synthesis *s)
+{
+    size_t n = brief(s, "validated", "What stands out in your data:\n");
+    size_t more = brief(s, "conditional",
+                        n > 0 ? "Less certain, and worth watching:\n"
+                              : "Nothing stands out beyond doubt. What may be worth watching:\n");
+    if (n + more > 0) return;
+    weir_buf_append_str(&s->voice.out,
+                        "Nothing in your data stands out clearly enough to report. I looked for "
+                        "trends, unusual days, weekday patterns and relations between metrics, "
+                        "and kept only what would hold up.");
+}
+
+void compose(struct synthesis *s)
+{
+    struct voice *v = &s->voice;
+    memset(s->was_said, 0, sizeof s->was_said);
+    if (s->safety.len > 0) weir_buf_append_str(&v->out, safety_answer(s->safety));
+    else if (s->main.len == 0) weir_buf_append_str(&v->out, fallback_answer(s->pattern));
+    else if (weir_slice_is(s->main, "investigator")) compose_briefing(s);
+    else if (weir_slice_is(s->main, "domain_expert")) compose_expert(s);
+    else if (weir_slice_is(s->main, "health_coach")) compose_coach(s);
+    else compose_science(s);
+    if (v->out.len > 0) return;
+    weir_buf_append_str(&v->out, "I could not find an answer to that in your data. Try naming what "
+                                 "was measured and when, as in \"how did I sleep last week?\".");
+}

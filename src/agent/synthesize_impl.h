@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The answer in the making.
+ *
+ *   synthesize.c            writing, verifying, streaming
+ *   synthesize_compose.c    what is said, in which order
+ */
+#pragma once
+
+#include "agent/voice_impl.h"
+
+enum { SYNTHESIS_FINDINGS = 24 };
+
+struct synthesis {
+    struct agent_case *c;
+    struct voice voice;
+    struct weir_slice main, pattern, safety; /* of the route; empty: none */
+    struct told *findings[SYNTHESIS_FINDINGS];
+    size_t n_findings;
+    bool was_said[SYNTHESIS_FINDINGS];
+};
+
+/* Reads what earlier steps brought. WEIR_NOMEM, WEIR_LIMIT. */
+WEIR_MUST_CHECK enum weir_status synthesis_init(struct synthesis *s, struct agent_case *c);
+
+/* Writes the whole answer into the voice. */
+void compose(struct synthesis *s);
+
+/* A RESULT: of the main agent, a supporting one or a follow-up; NULL. */
+const struct weir_json *result_of(struct agent_case *c, const char *agent);

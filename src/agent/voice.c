@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Amounts, dates and windows as a person would say them. Numbers are rounded, but never so far
+ * that they leave their entry: what is 1 or more keeps to 0.05 or half a percent, what is less
+ * keeps two digits.
+ */
+#include "agent/voice_impl.h"
+
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+
+#include "base/slice.h"
+#include "data/day.h"
+
+static const double rough_share = 0.01; /* minutes lose their decimals when it is as little */
+
+enum { HOUR = 60, DAY_MINUTES = 24 * HOUR, SAY_BYTES = 1024 };
+
+void say(struct voice *v, const char *format, ...)
+{
+    char text[SAY_BYTES];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    weir_buf_append_str(&v->out, text);
+}
+
+void voice_known(struct voice *v, struct weir_slice text)
+{
+    if (v->n_known < VOICE_KNOWN && text.len > 0) v->known[v->n_known++] = text;
+}
+
+/* ---- preferences ---- */
+
+static void read_units(struct prefs *p, const struct weir_json *units)
+{
+    if (weir_slice_is(agent_text(units, "length"), "mi")) p->length = "mi";
+    if (weir_slice_is(agent_text(units, "length"), "km")) p->length = "km";
+    if (weir_slice_is(agent_text(units, "mass"), "lb")) p->mass = "lb";
+    if (weir_slice_is(agent_text(units, "mass"), "kg")) p->mass = "kg";
+    if (weir_slice_is(agent_text(units, "temperature"), "degF")) p->temperature = "degF";
+    if (weir_slice_is(agent_text(units, "temperature"), "degC")) p->temperature = "degC";
+}
+
+void prefs_read(struct prefs *out, const struct weir_json *memory)
+{
+    *out = (struct prefs){0};
+    for (const struct weir_json *m = weir_json_first(memory); m; m = weir_json_next(m)) {
+        const struct weir_json *data = weir_json_get_str(m, "data");
+        struct weir_slice style = agent_text(data, "style");
+        if (!weir_slice_is(agent_text(m, "category"), "preference")) continue;
+        read_units(out, weir_json_get_str(data, "units"));
+        if (style.len == 0) continue;
+        out->is_short = weir_slice_is(style, "short");
+        out->is_detailed = weir_slice_is(style, "detailed");
+    }
+}
+
+/* The unit that the person wants, and the value in it. */
+static const char *preferred(const struct prefs *p, const char *unit, double *value)
+{
+    const char *wish = NULL;
+    if (strcmp(unit, "km") == 0 || strcmp(unit, "mi") == 0) wish = p->length;
+    else if (strcmp(unit, "kg") == 0 || strcmp(unit, "lb") == 0) wish = p->mass;
+    else if (strcmp(unit, "degC") == 0 || strcmp(unit, "degF") == 0) wish = p->temperature;
+    double converted;
+    if (!wish || !unit_convert(unit, wish, *value, &converted)) return unit;
+    *value = converted;
+    return wish;
+}
+
+/* ---- amounts ---- */
+
+static int decimals_of(double size)
+{
+    if (size >= 100) return 0;
+    if (size >= 1) return 1;
+    if (size >= 0.1) return 2;
+    return size >= 0.01 ? 3 : 5;
+}
+
+static void say_digits(struct voice *v, double x)
+{
+    char digits[64];
+    double size = fabs(x);
+    if (!(size < 1e15)) {
+        say(v, "%g", x);
+        return;
+    }
+    int n = snprintf(digits, sizeof digits, "%.*f", decimals_of(size), size);
+    while (strchr(digits, '.') && digits[n - 1] == '0') digits[--n] = '\0';
+    if (digits[n - 1] == '.') digits[--n] = '\0';
+    size_t whole = strcspn(digits, ".");
+    if (x < 0 && strcmp(digits, "0") != 0) weir_buf_append_char(&v->out, '-');
+    for (size_t i = 0; i < whole; i++) {
+        if (i > 0 && (whole - i) % 3 == 0) weir_buf_append_char(&v->out, ',');
+        weir_buf_append_char(&v->out, digits[i]);
+    }
+    weir_buf_append_str(&v->out, digits + whole);
+}
+
+static void say_duration(struct voice *v, double minutes)
+{
+    long all = lround(fabs(minutes));
+    if (minutes < 0) weir_buf_append_char(&v->out, '-');
+    if (all % HOUR == 0) say(v, "%ld h", all / HOUR);
+    else say(v, "%ld h %ld min", all / HOUR, all % HOUR);
+}
+
+static void say_clock(struct voice *v, double minutes)
+{
+    int all = (int)lround(fmod(minutes, DAY_MINUTES));
+    all = (all % DAY_MINUTES + DAY_MINUTES) % DAY_MINUTES;
+    say(v, "%02d:%02d", all / HOUR, all % HOUR);
+}
+
+static bool is_counted(const char *unit)
+{
+    return strcmp(unit, "days") == 0 || strcmp(unit, "sessions") == 0 ||
+           strcmp(unit, "results") == 0 || strcmp(unit, "steps") == 0 ||
+           strcmp(unit, "floors") == 0 || strcmp(unit, "drinks") == 0 ||
+           strcmp(unit, "points") == 0;
+}
+
+/* "kg/week" is "kg a week". */
+static bool say_rate(struct voice *v, const char *unit)
+{
+    static const char *const times[] = {"/week", "/month", "/day", "/year"};
+    size_t len = strlen(unit);
+    for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
+        size_t n = strlen(times[i]);
+        if (len <= n || strcmp(unit + len - n, times[i]) != 0) continue;
+        say(v, " %.*s a %s", (int)(len - n), unit, times[i] + 1);
+        return true;
+    }
+    return false;
+}
+
+static void say_unit(struct voice *v, double value, const char *unit)
+{
+    static const char *const spelled[][2] = {
+        {"degC", " °C"}, {"degF", " °F"}, {"meter", " m"}, {"%", "%"},
+        {"r", ""},       {"tau", ""},     {"rho", ""},     {"ratio", " times"},
+    };
+    for (size_t i = 0; i < sizeof spelled / sizeof *spelled; i++) {
+        if (strcmp(unit, spelled[i][0]) != 0) continue;
+        weir_buf_append_str(&v->out, spelled[i][1]);
+        return;
+    }
+    bool is_one = is_counted(unit) && value == 1;
+    if (unit[0] && !say_rate(v, unit)) say(v, " %.*s", (int)(strlen(unit) - is_one), unit);
+}
+
+void say_amount(struct voice *v, double value, const char *unit)
+{
+    if (strcmp(unit, "clock") == 0) {
+        say_clock(v, value);
+        return;
+    }
+    if (strcmp(unit, "min") == 0 && fabs(value) >= HOUR) {
+        say_duration(v, value);
+        return;
+    }
+    unit = preferred(&v->prefs, unit, &value);
+    bool is_rough = strcmp(unit, "min") == 0 || strcmp(unit, "ms") == 0;
+    if (is_rough && fabs(value - round(value)) < rough_share * fabs(value)) value = round(value);
+    say_digits(v, value);
+    say_unit(v, value, unit);
+}
+
+void say_difference(struct voice *v, double value, const char *unit)
+{
+    struct prefs prefs = v->prefs;
+    v->prefs.temperature = NULL; /* a difference has no freezing point */
+    say_amount(v, fabs(value), unit);
+    v->prefs = prefs;
+}
+
+/* ---- days ---- */
+
+void say_day(struct voice *v, int32_t day)
+{
+    struct civil c = day_to_civil(day);
+    say(v, "%d %s %d", c.day, day_month_name((unsigned)c.month), c.year);
+}
+
+static bool is_month(int32_t from, int32_t to)
+{
+    struct civil c = day_to_civil(from);
+    return c.day == 1 && to == day_month_last(c.year, c.month);
+}
+
+static bool is_year(int32_t from, int32_t to)
+{
+    struct civil c = day_to_civil(from);
+    return c.day == 1 && c.month == 1 && to == day_from_civil(c.year, 12, 31);
+}
+
+/* What was said from here on needs no home. */
+static void keep_from(struct voice *v, size_t from)
+{
+    size_t len = v->out.len - from;
+    if (weir_buf_status(&v->out) != WEIR_OK || v->out.len <= from) return;
+    char *copy = arena_alloc(v->arena, len);
+    if (!copy) return;
+    memcpy(copy, v->out.ptr + from, len);
+    voice_known(v, slice_of(copy, len));
+}
+
+void say_span(struct voice *v, int32_t from, int32_t to)
+{
+    size_t at = v->out.len;
+    if (from == DAY_NONE || to == DAY_NONE) return;
+    struct civil c = day_to_civil(from);
+    if (is_year(from, to)) {
+        say(v, " in %d", c.year);
+    } else if (is_month(from, to)) {
+        say(v, " in %s %d", day_month_name((unsigned)c.month), c.year);
+    } else if (from == to) {
+        say(v, " on ");
+        say_day(v, from);
+    } else {
+        say(v, " from ");
+        say_day(v, from);
+        say(v, " to ");
+        say_day(v, to);
+    }
+    keep_from(v, at);
+}
+
+/* Whether the person has counted the days: then so do we. */
+static bool was_counted(const struct voice *v, uint32_t days)
+{
+    char text[32];
+    int n = snprintf(text, sizeof text, "%u", (unsigned)days);
+    return v->question.len > 0 && memmem(v->question.ptr, v->question.len, text, (size_t)n);
+}
+
+void say_window(struct voice *v, const struct told *t)
+{
+    const struct plan_window *w = &t->plan.window;
+    size_t at = v->out.len;
+    bool is_last = t->has_plan && w->last > 1 && w->skip == 0 && was_counted(v, w->last);
+    if (!is_last) {
+        say_span(v, t->from, t->to);
+        return;
+    }
+    say(v, " over the last %u days", (unsigned)w->last);
+    keep_from(v, at);
+}
+
+/* ---- what it is about ---- */
+
+static void workout_title(const struct plan *p, char out[VOICE_TITLE_BYTES])
+{
+    static const char *const of[] = {
+        [FIELD_SESSIONS] = "%ss",
+        [FIELD_MINUTES] = "%s time",
+        [FIELD_KM] = "%s distance",
+        [FIELD_KCAL] = "%s energy",
+        [FIELD_AVG_HR] = "average heart rate in a %s",
+        [FIELD_MAX_HR] = "maximum heart rate in a %s",
+        [FIELD_STEPS] = "%s steps",
+        [FIELD_ASCENT] = "%s ascent",
+        [FIELD_PACE] = "%s pace",
+        [FIELD_SPEED] = "%s speed",
+    };
+    const char *mark = strstr(of[p->field], "%s"),
+               *name = p->activity ? p->activity->title : "workout";
+    snprintf(out, VOICE_TITLE_BYTES, "%.*s%s%s", (int)(mark - of[p->field]), of[p->field], name,
+             mark + 2);
+}
+
+void title_of(const struct told *t, char out[VOICE_TITLE_BYTES])
+{
+    const struct plan *p = &t->plan;
+    struct weir_slice name = agent_text(t->finding, "metric");
+    const struct metric *m = metric_find(name);
+    const char *title = m ? m->title : "values";
+    if (t->has_plan && p->subject == PLAN_OF_WORKOUTS) {
+        workout_title(p, out);
+        return;
+    }
+    if (t->has_plan && p->subject == PLAN_OF_METRIC) title = p->metric->title;
+    if (t->has_plan && p->subject == PLAN_OF_LAB) title = p->analyte ? p->analyte->title : p->lab;
+    snprintf(out, VOICE_TITLE_BYTES, "%s", title);
+}
+
+bool title_is_plural(const char *title)
+{
+    size_t len = strlen(title);
+    return len > 1 && title[len - 1] == 's' && title[len - 2] != 's';
+}
+
+/* ---- conditions ---- */
+
+static const char *compare_words(enum plan_compare cmp)
+{
+    static const char *const words[] = {"",         "below", "at most",    "above",
+                                        "at least", "of",    "other than", "between"};
+    return words[cmp];
+}
+
+static void say_limits(struct voice *v, const struct plan_having *h, const char *unit)
+{
+    if (h->cmp == CMP_NONE) return;
+    say(v, " %s ", compare_words(h->cmp));
+    say_amount(v, h->value, unit);
+    if (h->cmp != CMP_BETWEEN) return;
+    say(v, " and ");
+    say_amount(v, h->value2, unit);
+}
+
+static const char *field_unit(enum plan_field field)
+{
+    static const char *const units[] = {"sessions", "min",   "km",    "kcal",   "bpm",
+                                        "bpm",      "steps", "meter", "min/km", "km/h"};
+    return units[field];
+}
+
+void say_having(struct voice *v, const struct told *t)
+{
+    const struct plan *p = &t->plan;
+    const char *unit = p->subject == PLAN_OF_METRIC     ? p->metric->unit
+                       : p->subject == PLAN_OF_WORKOUTS ? field_unit(p->field)
+                       : p->analyte                     ? p->analyte->unit
+                                                        : "";
+    say_limits(v, &p->having, unit);
+}
+
+static void say_weekdays(struct voice *v, uint32_t set, bool is_not)
+{
+    enum { WORKWEEK = 0x1F, WEEKEND = 0x60, ALL = 0x7F };
+    if (is_not) set = ~set & ALL;
+    if (set == WORKWEEK || set == WEEKEND) {
+        say(v, " on %s", set == WORKWEEK ? "weekdays" : "weekends");
+        return;
+    }
+    const char *before = " on ";
+    for (unsigned i = 0; i < 7; i++) {
+        if (!(set >> i & 1)) continue;
+        say(v, "%s%ss", before, day_weekday_name(i));
+        before = " and ";
+    }
+}
+
+static void say_months(struct voice *v, uint32_t set, bool is_not)
+{
+    const char *before = is_not ? " outside of " : " in ";
+    for (unsigned i = 1; i <= 12; i++) {
+        if (!(set >> i & 1)) continue;
+        say(v, "%s%s", before, day_month_name(i));
+        before = " and ";
+    }
+}
+
+static void say_days_of(struct voice *v, const struct plan_condition *c)
+{
+    const char *near = c->shift == 0  ? "on days with"
+                       : c->shift < 0 ? "after days with"
+                                      : "before days with";
+    if (c->is_not)
+        near = c->shift == 0  ? "on days without"
+               : c->shift < 0 ? "after days without"
+                              : "before days without";
+    say(v, " %s ", near);
+    if (c->kind == WHERE_METRIC) {
+        say(v, "%s", c->metric->title);
+        say_limits(v, &c->having, c->metric->unit);
+        return;
+    }
+    say(v, "a %s", c->activity ? c->activity->title : "workout");
+    if (c->field != FIELD_SESSIONS) say_limits(v, &c->having, field_unit(c->field));
+}
+
+void say_where(struct voice *v, const struct plan_where *where)
+{
+    for (size_t i = 0; i < where->n; i++) {
+        const struct plan_condition *c = &where->conditions[i];
+        if (c->kind == WHERE_WEEKDAY) say_weekdays(v, c->set, c->is_not);
+        else if (c->kind == WHERE_MONTH) say_months(v, c->set, c->is_not);
+        else say_days_of(v, c);
+    }
+}
+
+/* ---- numbers of the sheet ---- */
+
+static int32_t day_of_window(struct weir_slice window)
+{
+    enum { LEN = DAY_TEXT_BYTES - 1 };
+    if (window.len < LEN) return DAY_NONE;
+    int32_t first = day_parse(slice_of(window.ptr, LEN));
+    int32_t last = day_parse(slice_of(window.ptr + window.len - LEN, LEN));
+    return first == last ? first : DAY_NONE;
+}
+
+static struct sheet_number read_number(const struct weir_json *e)
+{
+    struct sheet_number n = {.n = NAN, .day = DAY_NONE};
+    struct weir_slice unit = agent_text(e, "unit");
+    n.is_here = weir_json_double(weir_json_get_str(e, "value"), &n.value);
+    if (!weir_json_double(weir_json_get_str(e, "n"), &n.n)) n.n = NAN;
+    snprintf(n.unit, sizeof n.unit, "%.*s", (int)(unit.len < 31 ? unit.len : 31),
+             unit.ptr ? unit.ptr : "");
+    n.day = day_of_window(agent_text(e, "window"));
+    return n;
+}
+
+struct sheet_number number_of(const struct voice *v, const struct told *t, const char *name)
+{
+    size_t len = strlen(name);
+    for (const struct weir_json *e = weir_json_first(v->sheet); e; e = weir_json_next(e)) {
+        struct weir_slice claim = agent_text(e, "claim");
+        bool is_ours = claim.len == t->id.len + 1 + len && claim.ptr[t->id.len] == '.' &&
+                       memcmp(claim.ptr, t->id.ptr, t->id.len) == 0;
+        if (is_ours && memcmp(claim.ptr + t->id.len + 1, name, len) == 0) return read_number(e);
+    }
+    return (struct sheet_number){.n = NAN, .day = DAY_NONE};
+}
+
+struct sheet_number number_among(const struct voice *v, const struct told *t, const char *names)
+{
+    struct sheet_number n = {.n = NAN, .day = DAY_NONE};
+    char name[32];
+    size_t at = 0;
+    for (struct weir_slice s = alias_next(names, &at); s.len > 0 && !n.is_here;
+         s = alias_next(names, &at)) {
+        snprintf(name, sizeof name, "%.*s", (int)s.len, s.ptr);
+        n = number_of(v, t, name);
+    }
+    return n;
+}
+
+void say_number(struct voice *v, struct sheet_number n)
+{
+    say(v, "**");
+    say_amount(v, n.value, n.unit);
+    say(v, "**");
+}
+
+bool told_is(struct weir_slice a, const char *b)
+{
+    return weir_slice_is(a, b);
+}
