@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "check/verify.h"
+#include "check/strip.h"
 #include "command.h"
 #include "options.h"
 #include "output.h"
@@ -17,7 +17,7 @@ struct verifying {
     const char *ledger_path, *question;
     const char *windows[MAX_WINDOWS];
     unsigned n_windows;
-    bool is_json;
+    bool is_json, is_strip;
     struct arena arena;
     struct weir_json_doc *doc;
     struct weir_buf file, text, line;
@@ -111,6 +111,26 @@ static void print_plain(struct verifying *v, const struct verified *n, struct we
     output_line(out);
 }
 
+/* What is left on the output, each offence among the errors. */
+static int strip_text(struct verifying *v, const struct verify_input *input,
+                      const struct verify_result *result)
+{
+    struct stripped left;
+    enum weir_status st = verify_strip(&left, input, &v->arena);
+    if (st != WEIR_OK) {
+        complain("the text", weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    for (size_t i = 0; i < result->n; i++) {
+        if (result->numbers[i].outcome != VERIFY_LACK) continue;
+        weir_buf_reset(&v->line);
+        verify_offence(&v->line, input->text, &result->numbers[i]);
+        fprintf(stderr, "weir verify: %.*s\n", (int)v->line.len, v->line.ptr);
+    }
+    bool is_written = fwrite(left.text.ptr, 1, left.text.len, stdout) == left.text.len;
+    return is_written && output_finish() && result->n_lacking == 0 ? EXIT_DONE : EXIT_FAILED;
+}
+
 static int check_text(struct verifying *v)
 {
     struct weir_slice known[MAX_WINDOWS + 1];
@@ -124,6 +144,7 @@ static int check_text(struct verifying *v)
         complain("the text", weir_status_text(st));
         return EXIT_FAILED;
     }
+    if (v->is_strip) return strip_text(v, &input, &result);
     for (size_t i = 0; i < result.n; i++) {
         const struct verified *n = &result.numbers[i];
         struct weir_slice text = {input.text.ptr + n->offset, n->len};
@@ -155,12 +176,14 @@ out:
 }
 
 static const char help[] =
-    "usage: weir verify --ledger FILE [--question TEXT] [--window TEXT]... [--json] < ANSWER\n"
+    "usage: weir verify --ledger FILE [--question TEXT] [--window TEXT]...\n"
+    "                   [--json | --strip] < ANSWER\n"
     "\n"
     "Looks for the home of each number of a text. FILE is a list of JSON objects:\n"
     "  {\"claim\":\"ds-001.avg\", \"value\":61.8, \"unit\":\"bpm\", \"source\":\"data_science\",\n"
     "   \"n\":28, \"window\":\"2025-03-01..2025-03-28\", \"verdict\":\"validated\"}\n"
-    "of which claim and value are needed. A number is at home where it is within 2 % of a value,\n"
+    "of which claim and value are needed; \"metric\":\"ldl\" lets mg/dL and mmol/L be turned into\n"
+    "each other. A number is at home where it is within 2 % of a value,\n"
     "or 0.05, in the units of the text; what was rejected is no home. Ordinals, labels, marks of\n"
     "lists and dates that are ends of windows need none.\n"
     "\n"
@@ -169,6 +192,8 @@ static const char help[] =
     "  --window TEXT      nor those in it: \"2025-03-01..2025-03-31\", \"last 30 days\"\n"
     "  --json             one object per number: text, offset, line, column, value, outcome\n"
     "                     (home, exempt, no home), home, why\n"
+    "  --strip            print the text without the sentences that hold a number without a home,\n"
+    "                     and these numbers among the errors\n"
     "\n"
     "Without --json, a line has the offset in bytes, line:column, the number and its home, or\n"
     "\"exempt\" and why, or \"no home\", with tabs between.\n"
@@ -187,6 +212,7 @@ static int run(int argc, char **argv)
         {.name = "question", .kind = OPTION_TEXT, .to = &v.question},
         {.name = "window", .kind = OPTION_TEXTS, .to = &windows},
         {.name = "json", .kind = OPTION_FLAG, .to = &v.is_json},
+        {.name = "strip", .kind = OPTION_FLAG, .to = &v.is_strip},
         {.name = NULL},
     };
     char **words;
@@ -194,6 +220,8 @@ static int run(int argc, char **argv)
     int exit_status = options_parse(&verify_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words > 0) return usage_error(&verify_command, "one word too many: \"%s\"", words[0]);
+    if (v.is_json && v.is_strip)
+        return usage_error(&verify_command, "--json and --strip exclude each other");
     if (!v.ledger_path) return usage_error(&verify_command, "--ledger is missing");
     return verify_all(&v);
 }

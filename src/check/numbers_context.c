@@ -10,8 +10,9 @@
 #include "check/numbers_impl.h"
 
 enum {
-    REACH_BEHIND = 5,  /* words: "3 bpm a night lower" */
-    REACH_ASIDE = 8,   /* tokens in brackets between: "2.3 kg (5 lb) lighter" */
+    REACH_BEHIND = 5, /* words: "3 bpm a night lower" */
+    REACH_ASIDE = 8,  /* tokens in brackets between: "2.3 kg (5 lb) lighter" */
+    MOST_HEADINGS = 20,
     REACH_BEFORE = 64, /* words of a sentence before the number */
     REACH_ROW = 256,   /* words of a row of a table */
     KEYCAP = 0x20E3,
@@ -73,7 +74,9 @@ static bool is_list_mark(struct context *c, const struct number *n)
                     token_is_sign(c->ts, n->last + 1u, ')') ||
                     token_is_sign(c->ts, n->last + 1u, ':');
     if (!is_bare(c, n) || !has_mark || !begins_line(c, n)) return false;
-    bool goes_on = n->value == 1 || n->value == c->last_mark + 1 || n->value == c->last_mark;
+    bool is_heading = sign_before(c, n, 1, '#') && n->value <= MOST_HEADINGS;
+    bool goes_on =
+        n->value == 1 || n->value == c->last_mark + 1 || n->value == c->last_mark || is_heading;
     if (goes_on) c->last_mark = n->value;
     return goes_on;
 }
@@ -164,11 +167,15 @@ static bool is_pronoun(const struct context *c, const struct number *n)
     return n->unit_class != UNIT_KNOWN || word_in(word(c, n->last + 1u), "day|step|set");
 }
 
-/* "a week or two". */
+/* "a week or two", "one or two nights". */
 static bool is_or_two(const struct context *c, const struct number *n)
 {
-    return is_in_words(c, n) && n->value == 2 && n->first == n->last &&
-           word_is(word_before(c, n, 1), "or") && word_in(word_before(c, n, 3), "a|an|one");
+    if (!is_in_words(c, n) || n->first != n->last) return false;
+    if (n->value == 1)
+        return word_is(word(c, n->last + 1u), "or") && word_is(word(c, n->last + 2u), "two");
+    bool is_one_or =
+        word_is(word_before(c, n, 2), "one") || word_in(word_before(c, n, 3), "a|an|one");
+    return n->value == 2 && word_is(word_before(c, n, 1), "or") && is_one_or;
 }
 
 /* "two things", "three small steps", "these two". */

@@ -12,10 +12,14 @@ bool word_is(struct weir_slice a, const char *b)
 
 bool word_in(struct weir_slice word, const char *list)
 {
-    while (word.len > 0 && *list) {
-        size_t len = strcspn(list, "|");
-        if (len == word.len && strncasecmp(list, word.ptr, len) == 0) return true;
-        list += len + (list[len] == '|');
+    if (word.len == 0) return false;
+    char first = (char)(word.ptr[0] | 0x20); /* as the lists are, if it is a letter */
+    while (*list) {
+        const char *end = list;
+        while (*end && *end != '|') end++;
+        bool may_be = (*list | 0x20) == first && (size_t)(end - list) == word.len;
+        if (may_be && strncasecmp(list, word.ptr, word.len) == 0) return true;
+        list = *end ? end + 1 : end;
     }
     return false;
 }

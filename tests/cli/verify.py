@@ -55,10 +55,28 @@ def check_case(weir, folder, case, count):
     return max(missed, 0), max(-missed, 0)
 
 
+def check_strip(weir, folder, case, count):
+    """What is left has a home for each number; what was honest is left as it was."""
+    ledger = json.dumps(case["ledger"])
+    options = ["--question", case["question"]] if "question" in case else []
+    result = verify(weir, folder, ledger, case["text"], "--strip", *options)
+    left = result.out.decode()
+    if all(e.get("home", "") is not None for e in case["expected"]):
+        count.check(result.code == 0 and left == case["text"], f"{case['id']}: {result}")
+        return
+    count.check(result.code == 1 and "has no home in the fact sheet" in result.err,
+                f"{case['id']}: {result}")
+    count.check(len(left) < len(case["text"]), f"{case['id']}: something went: {left!r}")
+    again = verify(weir, folder, ledger, left, *options)
+    count.check(again.code == 0, f"{case['id']}: {left!r} is clean: {again}")
+
+
 def check_cases(weir, folder, count):
     cases = [json.loads(line) for line in CASES.read_text(encoding="utf-8").splitlines()]
     count.check(len(cases) >= 200, "there are 200 answers")
     tally = [check_case(weir, folder, case, count) for case in cases]
+    for case in cases:
+        check_strip(weir, folder, case, count)
     numbers = [e for case in cases for e in case["expected"]]
     print(f"{len(cases)} answers, {len(numbers)} numbers, "
           f"{sum('home' in e and e['home'] is None for e in numbers)} of them invented: "
@@ -69,7 +87,8 @@ def check_wrong(weir, folder, count):
     for ledger, text in WRONG:
         result = verify(weir, folder, ledger, "1")
         count.check(result.code == 1 and text in result.err, f"{ledger}: {result}")
-    for words in (["verify"], ["verify", "--ledger"], ["verify", "--ledger", "x", "y"]):
+    for words in (["verify"], ["verify", "--ledger"], ["verify", "--ledger", "x", "y"],
+                  ["verify", "--ledger", "x", "--json", "--strip"]):
         count.check(run(weir, *words).code == 2, f"{words} is wrong usage")
     count.check(run(weir, "verify", "--ledger", str(folder / "none")).code == 1, "no such ledger")
     too_long = verify(weir, folder, "[]", "a" * (256 * 1024 + 1))
