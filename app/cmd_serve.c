@@ -6,6 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <weir/json.h>
+
 #include "data_folder.h"
 #include "options.h"
 #include "output.h"
@@ -46,6 +48,9 @@ static const char help[] =
     "  --loops N          threads that serve; without: one for each processor\n"
     "  --grace TIME       how long to wait for answers when ending (10s)\n"
     "  --reserve BYTES    memory to take at the start, not under load (24M)\n"
+    "  --user-turns N     turns of one user that may be in flight (3)\n"
+    "  --turn-heartbeat SECONDS  comment lines in the streams of turns, for impatient proxies\n"
+    "  --turn-pace TIME   wait before each step of a turn, so that one can watch it\n"
     "\n"
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
@@ -109,6 +114,9 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"loops", OPTION_COUNT, &o->n_loops, 1, MAX_LOOPS},
         {"grace", OPTION_TIME, &o->grace_ms, 0, MAX_TIME_MS},
         {"reserve", OPTION_BYTES, &o->reserve_bytes, 0, 0},
+        {"user-turns", OPTION_COUNT, &o->turns.user_turns, 1, TURN_MAX_USER_TURNS},
+        {"turn-heartbeat", OPTION_TIME, &o->turn_heartbeat_ms, 100, MAX_TIME_MS},
+        {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_TIME_MS},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
         {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
         {"max-queue", OPTION_BYTES, &o->store.queue_bytes, 1 << 20, 1ull << 36},
@@ -195,6 +203,20 @@ static int serve(struct server_options *o)
     return st == WEIR_OK || st == WEIR_SHUTDOWN ? EXIT_DONE : EXIT_FAILED;
 }
 
+/* $WEIR_COST_WARN_USD, if it is a number; EXIT_DONE when it makes sense. */
+static int read_environment(struct server_options *o)
+{
+    const char *text = getenv("WEIR_COST_WARN_USD");
+    if (!text || text[0] == 0) return EXIT_DONE;
+    const struct weir_json *number = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(1024);
+    bool is_good = doc && weir_json_parse(doc, weir_slice_of(text), &number, NULL) == WEIR_OK &&
+                   weir_json_double(number, &o->turns.cost_warn_usd) && o->turns.cost_warn_usd > 0;
+    weir_json_doc_free(doc);
+    if (is_good) return EXIT_DONE;
+    return usage_error(&serve_command, "WEIR_COST_WARN_USD is an amount as 0.50, not \"%s\"", text);
+}
+
 static int run(int argc, char **argv)
 {
     struct server_options o;
@@ -207,6 +229,7 @@ static int run(int argc, char **argv)
     o.trace = &trace;
     o.takes_inherited = true;
     int exit_status = parse(argc, argv, &o, &trace, &words);
+    if (exit_status == EXIT_DONE) exit_status = read_environment(&o);
     if (exit_status != EXIT_DONE) return exit_status;
     if (!data_folder_find(words.data, folder)) return EXIT_USAGE;
     if (!data_folder_make(folder, o.user)) return EXIT_FAILED;

@@ -209,6 +209,29 @@ static void put_hooks(struct weir_buf *out, struct hooks *hooks)
     put_metrics(out, rows, sizeof rows / sizeof *rows);
 }
 
+/* ---- the turns ---- */
+
+static void put_turns(struct weir_buf *out, struct turns *turns)
+{
+    struct flow_stats stats = {0};
+    if (turns) turns_stats(turns, &stats);
+    const struct metric rows[] = {
+        {"weir_turns_in_flight", "gauge", "Turns that are queued or running", stats.n_in_flight},
+        {"weir_turns_waiting", "gauge", "Of them, those that wait for somebody", stats.n_waiting},
+        {"weir_turns_working", "gauge", "Of them, those whose step has a thread", stats.n_running},
+        {"weir_turns_begun_total", "counter", "Turns begun", stats.n_begun},
+        {"weir_turns_completed_total", "counter", "Turns completed", stats.n_completed},
+        {"weir_turns_failed_total", "counter", "Turns failed or cancelled", stats.n_failed},
+        {"weir_turns_recovered_total", "counter", "Turns taken up from an earlier process",
+         stats.n_recovered},
+        {"weir_turns_steps_total", "counter", "Steps done", stats.n_steps},
+        {"weir_turns_retries_total", "counter", "Steps that were tried again", stats.n_retries},
+        {"weir_turns_fenced_total", "counter", "Commits refused, for another node has the turn",
+         stats.n_fenced},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
 /* ---- the process ---- */
 
 /* The second number of /proc/self/statm: resident pages. */
@@ -287,6 +310,7 @@ void metrics_get(struct exchange *ex)
     put_workers(&page, s);
     put_store(&page, server_store(s));
     put_hooks(&page, server_hooks(s));
+    put_turns(&page, server_turns(s));
     put_process(&page);
     enum weir_status st = weir_buf_status(&page);
     if (st == WEIR_OK)

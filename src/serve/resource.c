@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Work that waits, in threads of its own, and the store's failures as clients know them.
+ * Work that waits, in threads of its own, the store's failures as clients know them, and what
+ * several resources ask of a request.
  *
  * Such work is rare and may last (a backup of gigabytes beside a key that is wanted now), so
  * each piece gets a thread rather than a place in a queue. Its memory is the exchange's,
@@ -86,6 +87,74 @@ void resource_work(struct exchange *ex, void (*work)(void *user),
     atomic_fetch_sub(&n_working, 1);
     resource_store_error(ex, WEIR_BUSY);
 }
+
+/* ---- requests ---- */
+
+bool resource_is_json(struct exchange *ex)
+{
+    static const char json[] = "application/json";
+    static const char form[] = "application/x-www-form-urlencoded";
+    struct weir_slice type;
+    struct weir_slice origin;
+    bool is_from_page = http_find(exchange_head(ex), "origin", &origin);
+    if (!http_find(exchange_head(ex), "content-type", &type)) return !is_from_page;
+    const char *semicolon = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
+    if (semicolon) type.len = (size_t)(semicolon - type.ptr);
+    while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
+        type.len--;
+    if (type.len == 0 || (type.len == sizeof form - 1 && slice_ends_with_nocase(type, form)))
+        return !is_from_page;
+    return (type.len == sizeof json - 1 && slice_ends_with_nocase(type, json)) ||
+           slice_ends_with_nocase(type, "+json");
+}
+
+const struct weir_json *resource_read_object(struct exchange *ex, struct weir_json_doc *doc)
+{
+    const struct weir_json *body = NULL;
+    size_t offset = 0;
+    enum weir_status st = weir_json_parse(doc, exchange_body(ex), &body, &offset);
+    if (st == WEIR_NOMEM || st == WEIR_LIMIT) resource_store_error(ex, st);
+    else if (st != WEIR_OK)
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body is not JSON: %s, at byte %zu",
+                       weir_status_text(st), offset);
+    else if (weir_json_type_of(body) != WEIR_JSON_OBJECT)
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body has to be an object");
+    else return body;
+    return NULL;
+}
+
+struct weir_slice resource_owner(const struct exchange *ex)
+{
+    const char *owner = exchange_access(ex)->owner;
+    return weir_slice_of(owner[0] ? owner : "me");
+}
+
+bool resource_parse_id(struct weir_slice text, uint64_t *id)
+{
+    if (text.len == 0 || text.len > RESOURCE_ID_DIGITS) return false;
+    *id = 0;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
+        *id = *id * 10 + (uint64_t)(text.ptr[i] - '0');
+    }
+    return *id < INT64_MAX;
+}
+
+const char *resource_watch_from(struct exchange *ex, struct watch_options *how)
+{
+    struct weir_slice value;
+    uint64_t id;
+    bool has_id = http_find(exchange_head(ex), "last-event-id", &value) && value.len > 0;
+    if (!has_id) has_id = exchange_query(ex, "last_event_id", &value) && value.len > 0;
+    if (has_id && !resource_parse_id(value, &id)) return "Last-Event-ID has to be a whole number";
+    bool has_from = exchange_query(ex, "from", &value);
+    if (has_from && !weir_slice_is(value, "latest")) return "from can only be \"latest\"";
+    how->from = has_id ? id + 1 : has_from ? SUB_FROM_LATEST : 1;
+    how->has_last_id = has_id;
+    return NULL;
+}
+
+/* ---- failures ---- */
 
 static void refuse_for_now(struct exchange *ex, enum weir_status code, unsigned retry_s,
                            const char *why)

@@ -9,6 +9,8 @@
  */
 #pragma once
 
+#include <weir/json.h>
+
 #include "serve/exchange.h"
 #include "serve/server.h"
 
@@ -30,6 +32,33 @@ unsigned resource_n_working(void);
 
 /* Answers for a commit or read that failed: what the store says as clients know it. */
 void resource_store_error(struct exchange *ex, enum weir_status st);
+
+/* ---- requests ---- */
+
+enum { RESOURCE_ID_DIGITS = 19 }; /* so that an id fits 64 bits */
+
+/*
+ * Whether the body says it is JSON: application/json or anything+json. No word about it, too, and a
+ * form, which is what curl -d says it sends, unless a page sent that: a browser asks no server
+ * before it sends such elsewhere.
+ */
+bool resource_is_json(struct exchange *ex);
+
+/* The body as a JSON object in `doc`; NULL when that was answered with an error. */
+const struct weir_json *resource_read_object(struct exchange *ex, struct weir_json_doc *doc);
+
+/* Whose things the request is about: the key's owner, or "me", as commands call it. */
+struct weir_slice resource_owner(const struct exchange *ex);
+
+/* A whole number that fits an id. */
+bool resource_parse_id(struct weir_slice text, uint64_t *id);
+
+/*
+ * Where a reader of a log wants to begin: Last-Event-ID, "last_event_id", "from=latest". What it
+ * has decides, so that a browser that opened with from=latest goes on without a gap when it comes
+ * again; its header is newer than its address. NULL, or what is wrong with that, for people.
+ */
+const char *resource_watch_from(struct exchange *ex, struct watch_options *how);
 
 /* ---- handlers, as routes.c lists them ---- */
 
@@ -58,6 +87,12 @@ void links_post(struct exchange *ex);
 void links_delete(struct exchange *ex);
 void store_post_backup(struct exchange *ex);
 void store_post_check(struct exchange *ex);
+void turns_post(struct exchange *ex);
+void turns_list(struct exchange *ex);
+void turns_get(struct exchange *ex);
+void turns_events(struct exchange *ex);
+void turns_trace(struct exchange *ex);
+void turns_cancel_post(struct exchange *ex);
 void health_live(struct exchange *ex);
 void health_ready(struct exchange *ex);
 void metrics_get(struct exchange *ex);

@@ -37,6 +37,14 @@ const struct route routes[] = {
     {HTTP_HEAD, "/v1/stream/*name", ds_head, SCOPE_READ, ROUTE_STREAM, "stream.head"},
     {HTTP_DELETE, "/v1/stream/*name", ds_delete, SCOPE_WRITE, ROUTE_STREAM, "stream.delete"},
 
+    {HTTP_POST, "/v1/turns", turns_post, SCOPE_WRITE, 0, "turns.create"},
+    {HTTP_GET, "/v1/turns", turns_list, SCOPE_READ, 0, "turns.list"},
+    {HTTP_GET, "/v1/turns/:id", turns_get, SCOPE_READ, 0, "turns.get"},
+    {HTTP_GET, "/v1/turns/:id/events", turns_events, SCOPE_READ, ROUTE_KEY_IN_QUERY,
+     "turns.events"},
+    {HTTP_GET, "/v1/turns/:id/trace", turns_trace, SCOPE_READ, 0, "turns.trace"},
+    {HTTP_POST, "/v1/turns/:id/cancel", turns_cancel_post, SCOPE_WRITE, 0, "turns.cancel"},
+
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},

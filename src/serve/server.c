@@ -21,6 +21,7 @@
 #include "base/mem.h"
 #include "base/reserve.h"
 #include "io/process.h"
+#include "serve/idempotency.h"
 #include "serve/link.h"
 #include "serve/worker_impl.h"
 
@@ -30,6 +31,8 @@ enum {
     MAX_IN_FLIGHT = 32768,
     PATH_BYTES = 1024,
     PUBLIC_URL_BYTES = 1024,
+    USER_TURNS = 3,
+    SWEEP_KEYS_MS = 10 * 60 * 1000, /* between two looks for old keys of requests */
 };
 
 static void on_stop(struct post *p);
@@ -59,6 +62,7 @@ void server_options_init(struct server_options *o)
                 .max_in_flight = 64,
                 .max_in_flight_bytes = 1 << 20,
             },
+        .turns = {.user_turns = USER_TURNS},
     };
 }
 
@@ -88,6 +92,16 @@ struct links *server_links(struct server *s)
 struct hooks *server_hooks(struct server *s)
 {
     return checked(s)->hooks;
+}
+
+struct turns *server_turns(struct server *s)
+{
+    return checked(s)->turns;
+}
+
+struct turn_waits *server_turn_waits(struct server *s)
+{
+    return &checked(s)->turn_waits;
 }
 
 const struct server_options *server_options(const struct server *s)
@@ -168,6 +182,7 @@ static void init(struct server *s, const struct server_options *o)
     s->peers.max_all = s->options.limits.max_connections;
     pthread_mutex_init(&s->peers.lock, NULL);
     map_init(&s->peers.counts, s->peers.max_all);
+    turn_waits_init(&s->turn_waits);
 }
 
 /* Whether it may serve there as it is asked to. */
@@ -289,12 +304,25 @@ static enum weir_status open_log(struct server *s, struct server_error *e)
     return WEIR_OK;
 }
 
+/* An import tells how far it is with every commit of its own. */
+static bool has_import(const struct store_news *news, size_t n)
+{
+    static const char prefix[] = "imports/";
+    for (size_t i = 0; i < n; i++)
+        if (news[i].log.len >= sizeof prefix - 1 &&
+            memcmp(news[i].log.ptr, prefix, sizeof prefix - 1) == 0)
+            return true;
+    return false;
+}
+
 /* The hooks hear of events before anybody can see one, and so know what is acknowledged. */
 static void on_news(void *user, const struct store_news *news, size_t n)
 {
     struct server *s = user;
     if (s->hooks) hooks_news(s->hooks, news, n);
     hub_news(s->hub, news, n);
+    turn_waits_news(&s->turn_waits, news, n);
+    if (has_import(news, n) && s->turns) turns_data_changed(s->turns);
 }
 
 static enum weir_status open_hooks(struct server *s, struct server_error *e)
@@ -312,6 +340,15 @@ static enum weir_status open_hooks(struct server *s, struct server_error *e)
     return fail(e, st, "cannot open the subscriptions: %s", weir_status_text(st));
 }
 
+static enum weir_status open_turns(struct server *s, struct server_error *e)
+{
+    struct turns_options options = s->options.turns;
+    options.clock = s->options.clock;
+    options.trace = s->options.trace;
+    enum weir_status st = turns_new(&s->turns, s->store, &options);
+    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns");
+}
+
 static enum weir_status open_store(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
@@ -325,7 +362,8 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     st = keys_open(&s->keys, s->store, s->options.clock);
     if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
-    return open_hooks(s, e);
+    st = open_turns(s, e);
+    return st == WEIR_OK ? open_hooks(s, e) : st;
 }
 
 /* Those that write by themselves; their news find everything in its place. */
@@ -334,7 +372,10 @@ static enum weir_status start_writers(struct server *s, struct server_error *e)
     enum weir_status st = sweep_start(&s->sweep, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
     st = hooks_start(s->hooks);
-    return st == WEIR_OK ? st : fail(e, st, "cannot start the subscriptions' thread");
+    if (st != WEIR_OK) return fail(e, st, "cannot start the subscriptions' thread");
+    st = turns_start(s->turns);
+    return st == WEIR_OK ? st
+                         : fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -411,9 +452,20 @@ enum weir_status server_new(struct server **out, const struct server_options *o,
 
 /* ---- going down ---- */
 
+/* Steps under way come to their end meanwhile; whoever waits for a turn that did not is told. */
+static void *stop_turns(void *server)
+{
+    struct server *s = server;
+    turns_stop(s->turns, s->options.grace_ms / 2);
+    turn_waits_end(&s->turn_waits);
+    return NULL;
+}
+
 static void begin_stop(struct server *s)
 {
     if (atomic_exchange(&s->is_stopping, true)) return;
+    s->is_turns_stopping = pthread_create(&s->turns_stopper, NULL, stop_turns, s) == 0;
+    if (!s->is_turns_stopping) turn_waits_end(&s->turn_waits);
     TRACE(s->options.trace, TRACE_INFO, "serve", "going down");
     process_notify(PROCESS_STOPPING, s->options.clock);
     for (unsigned i = 0; i < s->n_started; i++) worker_stop(s->workers[i]);
@@ -426,6 +478,7 @@ static void end_run(struct server *s)
     watch_close(&s->signals, NULL);
     timer_close(&s->grace_timer, NULL);
     timer_close(&s->alive_timer, NULL);
+    timer_close(&s->sweep_timer, NULL);
 }
 
 static void on_grace_over(struct timer *t)
@@ -506,6 +559,21 @@ static void on_alive(struct timer *t)
     process_notify(PROCESS_ALIVE, s->options.clock);
 }
 
+/* By a thread of the store's. */
+static void sweep_keys(void *server)
+{
+    struct server *s = server;
+    idempotency_sweep(s->store, clock_wall_ms(s->options.clock));
+    atomic_store(&s->is_sweeping, false);
+}
+
+static void on_sweep(struct timer *t)
+{
+    struct server *s = CONTAINER_OF(t, struct server, sweep_timer);
+    if (atomic_exchange(&s->is_sweeping, true)) return;
+    if (store_later(s->store, sweep_keys, s) != WEIR_OK) atomic_store(&s->is_sweeping, false);
+}
+
 static enum weir_status start_workers(struct server *s)
 {
     enum weir_status st = WEIR_OK;
@@ -525,12 +593,15 @@ enum weir_status server_run(struct server *s)
     timer_init(s->loop, &s->alive_timer, on_alive);
     uint64_t alive_ms = process_watchdog_ms();
     if (alive_ms > 0) timer_set(&s->alive_timer, alive_ms, alive_ms);
+    timer_init(s->loop, &s->sweep_timer, on_sweep);
+    timer_set(&s->sweep_timer, SWEEP_KEYS_MS, SWEEP_KEYS_MS);
     st = start_workers(s);
     if (st != WEIR_OK) begin_stop(s);
     if (s->n_started == 0) end_run(s);
     if (st == WEIR_OK) process_notify(PROCESS_READY, s->options.clock);
     loop_run(s->loop);
     for (unsigned i = 0; i < s->n_started; i++) worker_join(s->workers[i]);
+    if (s->is_turns_stopping) pthread_join(s->turns_stopper, NULL);
     if (st != WEIR_OK) return st;
     return s->is_cut ? WEIR_SHUTDOWN : WEIR_OK;
 }
@@ -548,6 +619,8 @@ static bool is_left_running(const struct server *s)
 
 static void close_all(struct server *s)
 {
+    turns_free(s->turns);
+    s->turns = NULL;
     sweep_stop(s->sweep);
     hooks_stop(s->hooks);
     links_close(s->links);
@@ -562,6 +635,7 @@ static void close_all(struct server *s)
     access_log_close(s->log);
     if (s->tls) tls_context_free(s->tls);
     map_fini(&s->peers.counts);
+    turn_waits_fini(&s->turn_waits);
     pthread_mutex_destroy(&s->peers.lock);
 }
 

@@ -13,9 +13,9 @@
  * Texts in the options are borrowed until server_free().
  *
  * Going down: nothing new is accepted, answers in flight are finished, event streams end
- * after the event under way so that their clients come again, and the rest is cut when
- * grace_ms have passed. A second signal ends the process at once; what was acknowledged is
- * in the journal.
+ * after the event under way so that their clients come again, turns go on up to what they
+ * persist next (for half of grace_ms), and the rest is cut when grace_ms have passed. A second
+ * signal ends the process at once; what was acknowledged is in the journal.
  *
  * server_stop(), server_is_stopping() and the accessors: any thread; the rest: one thread, and
  * the first server_new() before there is any other thread.
@@ -31,9 +31,11 @@
 #include "serve/access.h"
 #include "serve/counters.h"
 #include "store/store.h"
+#include "turn/turn.h"
 
 struct loop;
 struct server;
+struct turn_waits;
 struct worker;
 
 enum { SERVER_MAX_LISTEN = 8 };
@@ -82,6 +84,8 @@ struct server_options {
     size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
     struct store_options store; /* on_news and user are the server's own */
     struct server_limits limits;
+    struct turns_options turns; /* clock and trace are the server's own */
+    unsigned turn_heartbeat_ms; /* comment lines in the streams of turns; 0: none */
     const struct clock *clock;
     const struct trace *trace; /* NULL: no trace lines */
 };
@@ -114,6 +118,8 @@ struct store *server_store(struct server *s);
 struct keys *server_keys(struct server *s);
 struct links *server_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
+struct turns *server_turns(struct server *s);
+struct turn_waits *server_turn_waits(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);
 /* Milliseconds since it was made. */

@@ -8,6 +8,7 @@
 #include "io/loop.h"
 #include "io/sock.h"
 #include "serve/server.h"
+#include "serve/turns_wait.h"
 #include "stream/sweep.h"
 
 enum { SERVER_MAGIC = 0x73657276, SERVER_MAX_LOOPS = 256 };
@@ -33,6 +34,8 @@ struct server {
     struct target_rules targets; /* where webhooks may go */
     struct hooks *hooks;
     struct links *links;
+    struct turns *turns;
+    struct turn_waits turn_waits;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */
     struct peers peers;
@@ -48,6 +51,9 @@ struct server {
     struct watch signals;
     struct timer grace_timer;
     struct timer alive_timer; /* for the service manager */
+    struct timer sweep_timer; /* for keys of requests that are old */
+    pthread_t turns_stopper;  /* waits for steps while the loops go down */
+    bool is_turns_stopping;   /* there is that thread */
     unsigned n_started;       /* workers with a thread */
     unsigned n_done;          /* of them, with nothing left */
     bool is_cut;              /* the grace time was over */
@@ -56,6 +62,7 @@ struct server {
     struct post stop_post;
     atomic_bool is_stop_asked; /* it is posted */
     atomic_bool is_stopping;
+    atomic_bool is_sweeping; /* a thread of the store's looks for old keys of requests */
 };
 
 /* A worker has nothing left. The last thing that its thread does. */

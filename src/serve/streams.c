@@ -25,7 +25,7 @@ enum {
     BATCH_EVENTS = 10000,     /* most elements of a batch */
     SMALL_FRAME_BYTES = 2048, /* frames up to this need no memory from the heap */
     HEARTBEAT_MS = 30000,     /* a comment in silence: for proxies, and to find dead peers */
-    ID_DIGITS = 19,           /* so that an id fits 64 bits */
+    ID_DIGITS = RESOURCE_ID_DIGITS,
     ANSWER_BYTES = 80,
 };
 
@@ -64,28 +64,6 @@ static bool get_flag(struct exchange *ex, const char *name, bool *flag)
 static char lower(char c)
 {
     return c >= 'A' && c <= 'Z' ? (char)(c + ('a' - 'A')) : c;
-}
-
-/*
- * application/json or anything+json. No word about it, too, and a form, which is what curl -d
- * says it sends, unless a page sent that: a browser asks no server before it sends such elsewhere.
- */
-static bool is_json_type(struct exchange *ex)
-{
-    static const char json[] = "application/json";
-    static const char form[] = "application/x-www-form-urlencoded";
-    struct weir_slice type;
-    struct weir_slice origin;
-    bool is_from_page = http_find(exchange_head(ex), "origin", &origin);
-    if (!http_find(exchange_head(ex), "content-type", &type)) return !is_from_page;
-    const char *semicolon = type.len > 0 ? memchr(type.ptr, ';', type.len) : NULL;
-    if (semicolon) type.len = (size_t)(semicolon - type.ptr);
-    while (type.len > 0 && (type.ptr[type.len - 1] == ' ' || type.ptr[type.len - 1] == '\t'))
-        type.len--;
-    if (type.len == 0 || (type.len == sizeof form - 1 && slice_ends_with_nocase(type, form)))
-        return !is_from_page;
-    return (type.len == sizeof json - 1 && slice_ends_with_nocase(type, json)) ||
-           slice_ends_with_nocase(type, "+json");
 }
 
 static bool is_type(struct weir_slice type)
@@ -240,7 +218,7 @@ static void answer_batch(struct exchange *ex, const struct commit_result *result
 
 static bool check_append(struct exchange *ex, struct weir_slice *type, bool *is_batch)
 {
-    if (!is_json_type(ex)) {
+    if (!resource_is_json(ex)) {
         exchange_error(ex, WEIR_BAD_TYPE, "the body has to be application/json");
         return false;
     }
@@ -369,40 +347,12 @@ void streams_state(struct exchange *ex)
 
 /* ---- watching ---- */
 
-/* A whole number that fits an id. */
-static bool parse_id(struct weir_slice text, uint64_t *id)
-{
-    if (text.len == 0 || text.len > ID_DIGITS) return false;
-    *id = 0;
-    for (size_t i = 0; i < text.len; i++) {
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') return false;
-        *id = *id * 10 + (uint64_t)(text.ptr[i] - '0');
-    }
-    return *id < INT64_MAX;
-}
-
-/*
- * Where to begin. What the reader has decides, so that a browser that opened with
- * from=latest goes on without a gap when it comes again; its header is newer than its address.
- */
+/* Where to begin; false when that was answered with an error. */
 static bool get_start(struct exchange *ex, struct watch_options *how)
 {
-    struct weir_slice value;
-    uint64_t id;
-    bool has_id = http_find(exchange_head(ex), "last-event-id", &value) && value.len > 0;
-    if (!has_id) has_id = exchange_query(ex, "last_event_id", &value) && value.len > 0;
-    if (has_id && !parse_id(value, &id)) {
-        exchange_error(ex, WEIR_BAD_FIELD, "Last-Event-ID has to be a whole number");
-        return false;
-    }
-    bool has_from = exchange_query(ex, "from", &value);
-    if (has_from && !weir_slice_is(value, "latest")) {
-        exchange_error(ex, WEIR_BAD_FIELD, "from can only be \"latest\"");
-        return false;
-    }
-    how->from = has_id ? id + 1 : has_from ? SUB_FROM_LATEST : 1;
-    how->has_last_id = has_id;
-    return true;
+    const char *why = resource_watch_from(ex, how);
+    if (why) exchange_error(ex, WEIR_BAD_FIELD, "%s", why);
+    return !why;
 }
 
 /* At most so many events; false when that was answered with an error. */
@@ -410,7 +360,7 @@ static bool get_limit(struct exchange *ex, struct watch_options *how)
 {
     struct weir_slice value;
     if (!exchange_query(ex, "limit", &value)) return true;
-    if (parse_id(value, &how->limit) && how->limit > 0) return true;
+    if (resource_parse_id(value, &how->limit) && how->limit > 0) return true;
     exchange_error(ex, WEIR_BAD_FIELD, "limit has to be a whole number above 0");
     return false;
 }

@@ -619,7 +619,8 @@ static void page_through(struct db_reader *r, struct listed want, size_t limit)
     struct listed l = want;
     do {
         n_before = l.n;
-        struct doc_query query = {SLICE("k"), want.owner, after, limit};
+        struct doc_query query = {
+            .kind = SLICE("k"), .owner = want.owner, .after = after, .limit = limit};
         T_EQ(db_list_docs(r, &query, see_doc, &l), WEIR_OK);
         T_OK(l.n - n_before <= limit);
         if (l.n > n_before) after = ids[l.next - l.step];

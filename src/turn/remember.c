@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Memory: what a turn is given of it, and what it leaves. An entry is a document of kind "memory",
+ *
+ *   {"id":"mem_…","category":"goal","text":"…","data":…,"source_turn":"turn_…",
+ *    "created_at":"…","updated_at":"…"}
+ *
+ * The ids of what a turn leaves follow from the turn's own id, so that a last step that is run
+ * again after a crash leaves the same and not twice as much.
+ */
+#include "base/slice.h"
+#include "io/crypto.h"
+#include "turn/turn_impl.h"
+
+enum {
+    MEMORY_ENTRIES = 100,     /* the newest so many are given to a turn */
+    MEMORY_BYTES = 256 << 10, /* and no more than this */
+    ENTRY_BYTES = 64 << 10,   /* largest that a turn leaves */
+    MEMORY_ID_LEN = 4 + 26,   /* "mem_" and a ULID */
+    TIME_BYTES = 6,           /* of a ULID */
+    OUTPUT_BYTES = FLOW_OUTPUT_BYTES,
+};
+
+/* ---- what a turn is given ---- */
+
+static enum weir_status collect(void *user, const struct doc *doc)
+{
+    struct weir_buf *out = user;
+    if (out->len + doc->body.len + 2 > MEMORY_BYTES) return WEIR_OK; /* a smaller one may fit */
+    if (out->len > 1) weir_buf_append_char(out, ',');
+    weir_buf_append_slice(out, doc->body);
+    return weir_buf_status(out);
+}
+
+/* The person's newest entries as an array; null when they cannot be read. */
+static void put_memory(struct weir_buf *out, struct store *store, struct weir_slice owner)
+{
+    struct doc_query query = {
+        .kind = SLICE("memory"), .owner = owner, .limit = MEMORY_ENTRIES, .is_falling = true};
+    struct weir_buf list;
+    weir_buf_init(&list, CONTEXT_BYTES);
+    weir_buf_append_char(&list, '[');
+    enum weir_status st = store_doc_list(store, &query, collect, &list);
+    weir_buf_append_char(&list, ']');
+    if (st == WEIR_OK) weir_buf_append_slice(out, weir_buf_slice(&list));
+    else weir_json_put_null(out);
+    weir_buf_fini(&list);
+}
+
+static bool put_wish(struct weir_buf *out, const struct weir_json *input, const char *key)
+{
+    const struct weir_json *wish = weir_json_get_str(input, key);
+    weir_json_put_key(out, key);
+    weir_json_put_value(out, wish);
+    return weir_json_type_of(wish) == WEIR_JSON_TRUE;
+}
+
+void context_put(struct weir_buf *out, struct store *store, struct weir_slice owner,
+                 const struct weir_json *input)
+{
+    weir_json_put_begin_object(out);
+    put_wish(out, input, "include_biomarkers");
+    bool has_memory = put_wish(out, input, "include_memory");
+    weir_json_put_key(out, "memory");
+    if (has_memory) put_memory(out, store, owner);
+    else weir_json_put_null(out);
+    weir_json_put_end_object(out);
+}
+
+/* ---- what it leaves ---- */
+
+static void make_id(char out[MEMORY_ID_LEN + 1], struct weir_slice turn_id, unsigned number)
+{
+    unsigned char hash[SHA256_BYTES];
+    char text[TURN_ID_LEN + 4] = {0};
+    struct ulid id = {{0}};
+    size_t len = turn_id.len < TURN_ID_LEN ? turn_id.len : TURN_ID_LEN;
+    memcpy(text, turn_id.ptr, len);
+    text[len] = (char)(number & 0xff);
+    text[len + 1] = (char)(number >> 8 & 0xff);
+    sha256(slice_of(text, len + 2), hash);
+    /* The time is the turn's; what is left of the id is as good as random. */
+    if (len == TURN_ID_LEN && ulid_parse(slice_of(text + 5, ULID_TEXT_LEN), &id) != WEIR_OK)
+        id = (struct ulid){{0}};
+    memcpy(id.bytes + TIME_BYTES, hash, sizeof id.bytes - TIME_BYTES);
+    memcpy(out, "mem_", 4);
+    ulid_format(out + 4, id);
+}
+
+static void put_member(struct weir_buf *out, const struct weir_json *entry, const char *key)
+{
+    weir_json_put_key(out, key);
+    weir_json_put_value(out, weir_json_get_str(entry, key));
+}
+
+static void put_entry(struct weir_buf *out, const char *id, const struct weir_json *entry,
+                      const struct memory_origin *origin)
+{
+    char at[CLOCK_TEXT_BYTES];
+    clock_format(at, origin->now_ms);
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "id");
+    weir_json_put_str(out, id);
+    put_member(out, entry, "category");
+    put_member(out, entry, "text");
+    put_member(out, entry, "data");
+    weir_json_put_key(out, "source_turn");
+    weir_json_put_string(out, origin->turn_id);
+    weir_json_put_key(out, "created_at");
+    weir_json_put_str(out, at);
+    weir_json_put_key(out, "updated_at");
+    weir_json_put_str(out, at);
+    weir_json_put_end_object(out);
+}
+
+typedef void (*put_fn)(void *user, struct weir_slice id, struct weir_slice body);
+
+static enum weir_status complete_entry(struct weir_buf *out, const struct weir_json *entry,
+                                       const char *id, const struct memory_origin *origin)
+{
+    struct weir_slice text = weir_json_text(weir_json_get_str(entry, "text"));
+    if (text.len == 0) return WEIR_NOT_FOUND; /* nothing to remember */
+    weir_buf_reset(out);
+    put_entry(out, id, entry, origin);
+    return weir_buf_status(out);
+}
+
+enum weir_status memory_complete(struct weir_buf *out, struct weir_slice brought,
+                                 const struct memory_origin *origin, put_fn put, void *user)
+{
+    const struct weir_json *json = NULL;
+    struct weir_buf one;
+    unsigned n = 0, n_put = 0;
+    struct weir_json_doc *doc = weir_json_doc_new(OUTPUT_BYTES * 16);
+    if (!doc) return WEIR_NOMEM;
+    weir_buf_init(&one, ENTRY_BYTES);
+    enum weir_status st = weir_json_parse(doc, brought, &json, NULL);
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "entries");
+    weir_json_put_begin_array(out);
+    const struct weir_json *v = weir_json_first(weir_json_get_str(json, "entries"));
+    for (; v && st == WEIR_OK; v = weir_json_next(v)) {
+        char id[MEMORY_ID_LEN + 1];
+        make_id(id, origin->turn_id, n++);
+        enum weir_status made = complete_entry(&one, v, id, origin);
+        if (made == WEIR_NOMEM) st = made;
+        if (made != WEIR_OK) continue; /* too large to be remembered, or empty */
+        put(user, weir_slice_of(id), weir_buf_slice(&one));
+        if (n_put++ > 0) weir_buf_append_char(out, ',');
+        weir_buf_append_slice(out, weir_buf_slice(&one));
+    }
+    weir_json_put_end_array(out);
+    weir_json_put_end_object(out);
+    weir_buf_fini(&one);
+    weir_json_doc_free(doc);
+    return st == WEIR_OK ? weir_buf_status(out) : st;
+}

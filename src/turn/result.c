@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What follows from the outputs of the steps: which way the turn goes, and what it says in the end.
+ * Pure.
+ */
+#include "base/slice.h"
+#include "turn/turn_impl.h"
+
+static const struct weir_json *get(const struct outputs *o, const char *step)
+{
+    return o->get(o->user, step);
+}
+
+static struct weir_slice text_of(const struct weir_json *object, const char *key)
+{
+    return weir_json_text(weir_json_get_str(object, key));
+}
+
+/* ---- the way ---- */
+
+static const char investigator[] = "investigator";
+
+/* One of those that can be routed to; NULL: no such agent. */
+static const char *find_agent(struct weir_slice name)
+{
+    static const char *const names[] = {"data_science", "domain_expert", "health_coach"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (weir_slice_is(name, names[i])) return names[i];
+    return NULL;
+}
+
+enum turn_path path_of(const struct outputs *o)
+{
+    const struct weir_json *route = get(o, "route");
+    if (text_of(route, "safety").len > 0) return PATH_TALK;
+    bool is_vague = weir_slice_is(text_of(get(o, "classify_vagueness"), "vagueness"), "high");
+    if (is_vague || weir_slice_is(text_of(route, "main"), investigator)) return PATH_SEARCH;
+    return find_agent(text_of(route, "main")) ? PATH_AGENTS : PATH_TALK;
+}
+
+const char *main_agent(const struct outputs *o)
+{
+    return path_of(o) == PATH_AGENTS ? find_agent(text_of(get(o, "route"), "main")) : NULL;
+}
+
+static bool has_name(const char *const *names, size_t n, const char *name)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(names[i], name) == 0) return true;
+    return false;
+}
+
+size_t supporting_agents(const struct outputs *o, const char *names[MAX_SUPPORTING])
+{
+    size_t n = 0;
+    const char *main = main_agent(o);
+    if (path_of(o) == PATH_SEARCH) {
+        names[0] = investigator;
+        return 1;
+    }
+    if (!main) return 0;
+    const struct weir_json *list = weir_json_get_str(get(o, "route"), "supporting");
+    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
+        const char *name = find_agent(weir_json_text(v));
+        bool is_new = name && strcmp(name, main) != 0 && !has_name(names, n, name);
+        if (is_new && n < MAX_SUPPORTING) names[n++] = name;
+    }
+    return n;
+}
+
+const struct weir_json *agents_view(const struct outputs *o, const char *step)
+{
+    bool is_main = strcmp(step, "run_main_agent") == 0;
+    bool is_supporting = strcmp(step, "run_supporting_agents") == 0;
+    if ((!is_main && !is_supporting) || path_of(o) != PATH_SEARCH) return get(o, step);
+    if (is_supporting) return NULL;
+    return weir_json_get_str(get(o, "run_supporting_agents"), investigator);
+}
+
+/* ---- the result ---- */
+
+/* Names that were seen; they belong to the outputs. */
+struct used {
+    struct weir_slice names[MAX_SUPPORTING * 2];
+    size_t n;
+};
+
+static void use(struct used *u, struct weir_slice name)
+{
+    bool is_new = name.len > 0 && u->n < sizeof u->names / sizeof *u->names;
+    for (size_t i = 0; i < u->n; i++) is_new &= !slice_eq(u->names[i], name);
+    if (is_new) u->names[u->n++] = name;
+}
+
+/* Those that ran, the main one first. */
+static void put_agents(struct weir_buf *out, const struct outputs *o)
+{
+    struct used used = {.n = 0};
+    const struct weir_json *v;
+    use(&used, text_of(get(o, "run_main_agent"), "agent"));
+    for (v = weir_json_first(get(o, "run_supporting_agents")); v; v = weir_json_next(v))
+        use(&used, weir_json_key(v));
+    const struct weir_json *more = weir_json_get_str(get(o, "reflection"), "follow_ups");
+    for (v = weir_json_first(more); v; v = weir_json_next(v)) use(&used, text_of(v, "agent"));
+    weir_json_put_key(out, "agents_used");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; i < used.n; i++) weir_json_put_string(out, used.names[i]);
+    weir_json_put_end_array(out);
+}
+
+static void put_fact_sheet(struct weir_buf *out, const struct weir_json *validation)
+{
+    weir_json_put_key(out, "fact_sheet");
+    const struct weir_json *sheet = weir_json_get_str(validation, "fact_sheet");
+    if (weir_json_type_of(sheet) == WEIR_JSON_ARRAY) {
+        weir_json_put_value(out, sheet);
+        return;
+    }
+    weir_json_put_begin_array(out);
+    weir_json_put_end_array(out);
+}
+
+static void put_validator(struct weir_buf *out, const struct weir_json *validation)
+{
+    static const char *const keys[] = {"findings_total", "findings_validated",
+                                       "findings_conditional", "findings_rejected"};
+    const struct weir_json *counts = weir_json_get_str(validation, "validator");
+    weir_json_put_key(out, "validator");
+    weir_json_put_begin_object(out);
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
+        int64_t n = 0;
+        if (!weir_json_int64(weir_json_get_str(counts, keys[i]), &n)) n = 0;
+        weir_json_put_key(out, keys[i]);
+        weir_json_put_int(out, n);
+    }
+    weir_json_put_end_object(out);
+}
+
+void result_put(struct weir_buf *out, const struct outputs *o, double cost_usd, int64_t duration_ms)
+{
+    const struct weir_json *validation = get(o, "validation_gates");
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "answer");
+    weir_json_put_string(out, text_of(get(o, "synthesis"), "answer"));
+    put_fact_sheet(out, validation);
+    put_agents(out, o);
+    put_validator(out, validation);
+    weir_json_put_key(out, "cost_usd");
+    weir_json_put_double(out, cost_usd);
+    weir_json_put_key(out, "duration_ms");
+    weir_json_put_int(out, duration_ms > 0 ? duration_ms : 0);
+    weir_json_put_end_object(out);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of turns share.
+ *
+ *   turn.c      the Turn as JSON, its ids and log, making one
+ *   turns.c     the engine's life; how a turn begins and ends
+ *   steps.c     the nine steps, on the agents
+ *   result.c    what a completed turn says
+ *   remember.c  memory: what a turn is given, what it leaves
+ *   shelf.c     people's data between two steps
+ *   pace.c      waiting before steps
+ *   trace.c     how a turn came about
+ */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/ulid.h"
+#include "data/dataset.h"
+#include "turn/turn.h"
+
+/* ---- turn.c ---- */
+
+/* A Turn in any state; texts are borrowed. */
+struct turn_view {
+    struct weir_slice id, created_at;
+    enum turn_status status;
+    int64_t completed_ms;             /* of one that has ended */
+    const struct weir_json *messages; /* members but role and content are left out */
+    struct weir_slice result;         /* JSON; of a completed one */
+    struct weir_slice error;          /* JSON; of a failed one */
+};
+void turn_put(struct weir_buf *out, const struct turn_view *v);
+
+/* One of the owner's places. */
+enum { SLOT_ID_BYTES = TURN_OWNER_BYTES + 8 };
+struct doc_key slot_key(char out[SLOT_ID_BYTES], struct weir_slice owner, unsigned slot);
+
+/*
+ * What a turn is given beside its messages: {"include_memory":true,"include_biomarkers":true,
+ * "memory":[…]}, from its first commit on.
+ */
+static inline struct doc_key context_key(struct weir_slice id)
+{
+    return (struct doc_key){{"turn_context", 12}, id};
+}
+
+/* ---- result.c ---- */
+
+/* What steps brought, by name; NULL when one did not run. */
+struct outputs {
+    const struct weir_json *(*get)(void *user, const char *step);
+    void *user;
+};
+
+/* Which way a turn takes, from the outputs of the first two steps. */
+enum turn_path {
+    PATH_TALK,   /* the conversational answer, or help: no agents, no gates */
+    PATH_AGENTS, /* a main agent, maybe supporting ones */
+    PATH_SEARCH, /* the investigator */
+};
+enum turn_path path_of(const struct outputs *o);
+
+/* The agents of step 4, in order; returns how many. */
+enum { MAX_SUPPORTING = 4 };
+size_t supporting_agents(const struct outputs *o, const char *names[MAX_SUPPORTING]);
+const char *main_agent(const struct outputs *o); /* NULL: none */
+
+/*
+ * What a step brought, as the agents know it: the investigator, which runs in step 4, is the main
+ * agent to them.
+ */
+const struct weir_json *agents_view(const struct outputs *o, const char *step);
+
+/* The member "result" of a completed turn. */
+void result_put(struct weir_buf *out, const struct outputs *o, double cost_usd,
+                int64_t duration_ms);
+
+/* ---- shelf.c: people's data in memory, between two steps ---- */
+
+enum { SHELF_DATASETS = 32 }; /* that nobody uses at the moment */
+
+struct shelved {
+    struct dataset *data;
+    uint64_t generation;
+    char owner[TURN_OWNER_BYTES];
+};
+
+struct shelf {
+    struct store *store;
+    pthread_mutex_t lock;
+    atomic_uint_fast64_t generation; /* counts changes of anybody's data */
+    struct shelved idle[SHELF_DATASETS];
+    unsigned n_idle; /* the newest last */
+};
+
+void shelf_init(struct shelf *s, struct store *store);
+void shelf_fini(struct shelf *s);
+/* The person's data, for the caller alone until shelf_give(). What the store says. */
+WEIR_MUST_CHECK enum weir_status shelf_take(struct shelf *s, struct weir_slice owner,
+                                            struct shelved *out);
+void shelf_give(struct shelf *s, struct shelved *data);
+
+/* ---- remember.c: memory ---- */
+
+/*
+ * The context of a turn (see context_key()), from its input and the person's newest entries. A turn
+ * goes on without memory when that cannot be read. May wait for the disk.
+ */
+enum { CONTEXT_BYTES = 512 << 10 };
+void context_put(struct weir_buf *out, struct store *store, struct weir_slice owner,
+                 const struct weir_json *input);
+
+/* What a turn leaves: who it is, and when. */
+struct memory_origin {
+    struct weir_slice turn_id;
+    int64_t now_ms;
+};
+/*
+ * The output of the last step with ids, source and times filled in; `put` is called with each
+ * entry's document. The same turn gives the same ids.
+ */
+WEIR_MUST_CHECK enum weir_status memory_complete(
+    struct weir_buf *out, struct weir_slice brought, const struct memory_origin *origin,
+    void (*put)(void *user, struct weir_slice id, struct weir_slice body), void *user);
+
+/* ---- pace.c ---- */
+
+struct pacer; /* a thread that wakes steps */
+
+WEIR_MUST_CHECK enum weir_status pacer_new(struct pacer **out, unsigned pace_ms);
+/* Nobody is woken any more; then pacer_free(), when nobody waits. NULL is allowed in both. */
+void pacer_stop(struct pacer *p);
+void pacer_free(struct pacer *p);
+/* Goes on with `fn` after the pause. */
+void pacer_wait(struct pacer *p, struct flow_step *s, void (*fn)(struct flow_step *s));
+
+/* ---- turns.c ---- */
+
+enum { TURNS_MAGIC = 0x7475726e };
+
+struct turns {
+    unsigned magic;
+    struct turns_options options;
+    struct store *store;
+    struct flow *flow;
+    struct workflow workflow;
+    const struct workflow *workflows[1]; /* the engine looks at it */
+    struct shelf shelf;
+    struct pacer *pacer; /* NULL: no pause */
+    pthread_mutex_t id_lock;
+    struct ulid_source ids;
+    unsigned n_slots; /* places of an owner that may be taken: from other settings, too */
+};
+
+/* ---- steps.c ---- */
+
+enum { TURN_STEPS = 9 };
+extern const struct step turn_steps[TURN_STEPS];
+/* The event cost_warning, if the step's end is where the sum passes the limit. */
+void steps_warn_of_cost(struct flow_step *s);
