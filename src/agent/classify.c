@@ -101,7 +101,7 @@ enum vagueness vagueness_of(const struct said *s, const char **why)
     }
     *why = "says what is asked of which thing";
     if (!is_bare_thing(s)) return VAGUE_LOW;
-    struct route route = route_of(s, NULL);
+    struct route route = route_of(s, NULL, (struct weir_slice){0});
     if (strcmp(route.pattern, "data") != 0) return VAGUE_LOW;
     *why = "names a thing, but neither an operation nor a window";
     return VAGUE_MEDIUM;
@@ -111,8 +111,10 @@ enum weir_status agent_classify(struct agent_case *c, struct weir_buf *out)
 {
     static const char *const names[] = {"low", "medium", "high"};
     struct said said;
+    struct weir_slice question;
     const char *why = "";
-    enum weir_status st = said_read(&said, c->question, c->data, c->arena);
+    enum weir_status st = resolve_question(c, &question);
+    if (st == WEIR_OK) st = said_read(&said, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
     enum vagueness v = safety_of(&said) ? VAGUE_LOW : vagueness_of(&said, &why);
     weir_json_put_begin_object(out);

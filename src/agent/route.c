@@ -60,20 +60,20 @@ static bool is_of_health(const struct said *s)
     return false;
 }
 
-static bool is_readable(struct agent_case *c)
+static bool is_readable(struct agent_case *c, struct weir_slice question)
 {
     struct ask_reading *reading = arena_alloc(c->arena, sizeof *reading);
-    if (!reading || c->question.len > ASK_BYTES) return false;
-    return ask_read(reading, c->question, c->data, c->arena) == WEIR_OK && reading->is_understood;
+    if (!reading || question.len > ASK_BYTES) return false;
+    return ask_read(reading, question, c->data, c->arena) == WEIR_OK && reading->is_understood;
 }
 
-struct route route_of(const struct said *s, struct agent_case *c)
+struct route route_of(const struct said *s, struct agent_case *c, struct weir_slice question)
 {
     bool is_mine = is_personal(s), is_general = !is_mine && is_of_health(s), was_read = false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
         bool is_data = strcmp(row->name, "data") == 0;
-        if (is_data && c && !was_read && is_readable(c)) return route_to(row, s);
+        if (is_data && c && !was_read && is_readable(c, question)) return route_to(row, s);
         if (is_data) was_read = true;
         if (row->test == PERSONAL && !is_mine) continue;
         if (row->test == GENERAL && !is_general) continue;
@@ -82,14 +82,14 @@ struct route route_of(const struct said *s, struct agent_case *c)
     return (struct route){.pattern = "unknown"};
 }
 
-static struct route decide(struct agent_case *c, struct said *s)
+static struct route decide(struct agent_case *c, struct said *s, struct weir_slice question)
 {
     const char *why;
     const char *safety = safety_of(s);
     if (safety) return (struct route){.pattern = "safety", .safety = safety};
     if (vagueness_of(s, &why) == VAGUE_HIGH)
         return (struct route){.main = agent_name(INVESTIGATOR), .pattern = "vague"};
-    return route_of(s, c);
+    return route_of(s, c, question);
 }
 
 static void put(struct weir_buf *out, const struct route *r)
@@ -111,9 +111,11 @@ static void put(struct weir_buf *out, const struct route *r)
 enum weir_status agent_route(struct agent_case *c, struct weir_buf *out)
 {
     struct said said;
-    enum weir_status st = said_read(&said, c->question, c->data, c->arena);
+    struct weir_slice question;
+    enum weir_status st = resolve_question(c, &question);
+    if (st == WEIR_OK) st = said_read(&said, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
-    struct route route = decide(c, &said);
+    struct route route = decide(c, &said, question);
     put(out, &route);
     return weir_buf_status(out);
 }

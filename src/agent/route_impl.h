@@ -20,8 +20,11 @@ struct route {
     const char *safety;
 };
 
+/* The question as it stands alone, with what it leaves out taken from those before it. */
+WEIR_MUST_CHECK enum weir_status resolve_question(struct agent_case *c, struct weir_slice *out);
+
 /* `c` NULL: the grammar of plans is not asked. */
-struct route route_of(const struct said *s, struct agent_case *c);
+struct route route_of(const struct said *s, struct agent_case *c, struct weir_slice question);
 
 /* *why is the row of vague.def or a few words. */
 enum vagueness vagueness_of(const struct said *s, const char **why);
