@@ -25,7 +25,7 @@ struct speech {
     bool is_hedged;
     const char *x, *y; /* titles */
     bool is_plural;    /* x is */
-    const char *more;  /* "higher", "lower", "later", "earlier" of x; of a pair that of y */
+    const char *more;  /* "higher", "lower", "later", "shorter" … */
     int direction;
     char *out;
 };
@@ -42,9 +42,16 @@ static bool is_plural(const char *title)
 
 static const char *comparative(const struct metric *m, int direction)
 {
-    bool is_time = m && m->daily == DAILY_CIRCULAR;
-    if (direction > 0) return is_time ? "later" : "higher";
-    return is_time ? "earlier" : "lower";
+    if (m && m->daily == DAILY_CIRCULAR) return direction > 0 ? "later" : "earlier";
+    if (m && strcmp(m->unit, "min") == 0) return direction > 0 ? "longer" : "shorter";
+    return direction > 0 ? "higher" : "lower";
+}
+
+/* Before the name: "more steps", "a higher heart rate", without the article. */
+static const char *amount(const struct metric *m, int direction)
+{
+    bool is_sum = m && m->daily == DAILY_SUM;
+    return is_sum ? (direction > 0 ? "more" : "less") : comparative(m, direction);
 }
 
 static void say_level(const struct speech *s)
@@ -68,15 +75,16 @@ static void say_compared(const struct speech *s, const char *past, const char *h
              s->more, where);
 }
 
-static void say_pair(const struct speech *s, int lag)
+static void say_pair(const struct speech *s, const struct finding *f)
 {
     const char *tend = s->is_hedged ? "may" : "tend to";
-    if (lag == 0)
+    if (f->lag == 0)
         snprintf(s->out, CRITIC_TEXT_BYTES, "your %s and your %s %s %s", s->x, s->y, tend,
                  s->direction > 0 ? "rise and fall together" : "move in opposite ways");
     else
-        snprintf(s->out, CRITIC_TEXT_BYTES, "days with higher %s %s %s days with %s %s", s->x, tend,
-                 lag > 0 ? "come before" : "come after", s->more, s->y);
+        snprintf(s->out, CRITIC_TEXT_BYTES, "days with %s %s %s %s days with %s %s",
+                 amount(f->metric, 1), s->x, tend, f->lag > 0 ? "come before" : "come after",
+                 amount(f->metric_y, s->direction), s->y);
 }
 
 static void say_anomaly(const struct speech *s)
@@ -88,16 +96,26 @@ static void say_anomaly(const struct speech *s)
              s->more);
 }
 
+/* Two days in a row; other days may be asked about as well. */
+static bool is_weekend(uint32_t places)
+{
+    enum { WEEK = 7, ALL = (1 << WEEK) - 1 };
+    for (unsigned first = 0; first < WEEK; first++) {
+        uint32_t two = 1u << first | 1u << (first + 1) % WEEK;
+        if ((places & ALL) == two) return true;
+    }
+    return false;
+}
+
 static void say_claim(const struct critic_case *c, bool is_hedged, char *out)
 {
     const struct finding *f = c->finding;
-    bool is_pair = f->kind == FINDING_PAIR;
     struct speech s = {
         .is_hedged = is_hedged, .direction = c->verdict->estimate < 0 ? -1 : 1, .out = out};
     s.x = f->metric ? f->metric->title : "values";
     s.y = f->metric_y ? f->metric_y->title : "other values";
     s.is_plural = is_plural(s.x);
-    s.more = comparative(is_pair ? f->metric_y : f->metric, s.direction);
+    s.more = comparative(f->metric, s.direction);
     switch (f->kind) {
     case FINDING_LEVEL: say_level(&s); break;
     case FINDING_TREND: say_trend(&s); break;
@@ -106,9 +124,11 @@ static void say_claim(const struct critic_case *c, bool is_hedged, char *out)
                      "in the later days than in the earlier ones");
         break;
     case FINDING_WEEKDAYS:
-        say_compared(&s, s.is_plural ? "are" : "is", "may be", "on weekends than on weekdays");
+        say_compared(&s, s.is_plural ? "are" : "is", "may be",
+                     is_weekend(f->weekend) ? "on weekends than on weekdays"
+                                            : "on those days of the week than on the others");
         break;
-    case FINDING_PAIR: say_pair(&s, f->lag); break;
+    case FINDING_PAIR: say_pair(&s, f); break;
     case FINDING_ANOMALY: say_anomaly(&s); break;
     }
 }
@@ -122,8 +142,7 @@ static void say_nothing(const struct critic_case *c, char *out)
         [FINDING_LEVEL] = {"do not show what is typical of your ", NULL, ""},
         [FINDING_TREND] = {"show no trend of your ", NULL, ""},
         [FINDING_WINDOWS] = {"show no difference of your ", NULL, " between the two stretches"},
-        [FINDING_WEEKDAYS] = {"show no difference of your ", NULL,
-                              " between weekends and weekdays"},
+        [FINDING_WEEKDAYS] = {"show no difference of your ", NULL, " between the days of the week"},
         [FINDING_PAIR] = {"do not show that your ", " and your ", " go together"},
         [FINDING_ANOMALY] = {"do not show that one day stands out in your ", NULL, ""},
     };

@@ -267,7 +267,9 @@ static void review_literature(struct review *r)
         const struct prior *p = &prior_table[i];
         bool is_it = (strcmp(p->a, f->metric->name) == 0 && strcmp(p->b, f->metric_y->name) == 0) ||
                      (strcmp(p->b, f->metric->name) == 0 && strcmp(p->a, f->metric_y->name) == 0);
-        if (is_it && r->c->verdict->estimate * p->sign < 0)
+        /* What is known is of the same day or the next. */
+        bool is_near = f->lag >= -1 && f->lag <= 1;
+        if (is_it && is_near && r->c->verdict->estimate * p->sign < 0)
             raise_concern(r, CONCERN_LITERATURE_CONTRADICTION, SEVERITY_HIGH,
                           "Studies of many people find that %s and %s go %s; here it is the "
                           "contrary.",
@@ -378,7 +380,8 @@ static void review_measurement(struct review *r)
 {
     const struct drivers *d = drivers_of(r->f->metric);
     bool is_split = r->f->kind == FINDING_WINDOWS && !r->f->is_one_device;
-    if (r->f->device_change > 0 || is_split)
+    bool is_changed = r->f->device_change > 0 || r->f->device_change_b > 0;
+    if (is_changed || is_split)
         raise_concern(r, CONCERN_MEASUREMENT, SEVERITY_HIGH,
                       "The device changed on the way, and devices do not agree on %s.", r->x);
     else if (r->f->kind == FINDING_ANOMALY)

@@ -306,6 +306,30 @@ TEST(an_assessment_says_what_was_found_and_the_first_doubt)
     CLOSE();
 }
 
+TEST(words_fit_what_is_compared)
+{
+    OPEN();
+    struct finding f = about(FINDING_WEEKDAYS, "sleep_minutes", NULL);
+    line_is(f, N_GATES, 40,
+            "consistent: your sleep is longer on weekends than on weekdays; every check that "
+            "applies was passed");
+    f.weekend = 1 << 2;
+    line_is(f, N_GATES, -40,
+            "consistent: your sleep is shorter on those days of the week than on the others; every "
+            "check that applies was passed");
+    f = about(FINDING_PAIR, "steps", "sleep_minutes");
+    f.lag = 1;
+    line_is(f, N_GATES, 0.5,
+            "consistent: days with more steps tend to come before days with more sleep; every "
+            "check that applies was passed");
+    f.metric_y = metric("bedtime");
+    f.lag = -1;
+    line_is(f, GATE_METHOD_TRIANGULATION, -0.5,
+            "uncertain: days with more steps may come after days with earlier bedtime, but not "
+            "every method finds it");
+    CLOSE();
+}
+
 TEST(hedges_are_words_of_their_own)
 {
     T_OK(assess_is_hedged(weir_slice_of("It may have fallen.")));
