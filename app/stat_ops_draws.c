@@ -19,7 +19,7 @@ enum {
     LEFT_OUT_MOST = 1000, /* parts that are left out in turn; of long rows they are larger */
     WEEK = 7,
 };
-static const double usual_draws = 4e8, most_draws = 4e9; /* values drawn for one line */
+static const double usual_draws = 2e8, most_draws = 4e9; /* values drawn for one line */
 
 static struct stat_random random_of(struct call *c)
 {
