@@ -22,7 +22,11 @@ TEST(hands_that_cancel_out_have_no_mean)
     T_OK(isnan(stat_circular_mean(NULL, 0)));
     T_OK(isnan(stat_circular_sd(NULL, 0)));
     double same[] = {77, 77, 77};
-    T_OK(stat_circular_sd(same, 3) < 1e-5);
+    T_OK(stat_circular_sd(same, 3) < 1e-12);
+    /* A spread of microseconds is that spread; days around the clock do not matter. */
+    double close[] = {77, 77 + 1e-6, 77 + 2e-6}, later[] = {77 + 1440e6, 77, 77 - 1440e3};
+    T_OK(fabs(stat_circular_sd(close, 3) / (1e-6 * sqrt(2.0 / 3)) - 1) < 1e-6);
+    T_NEAR(stat_circular_mean(later, 3), 77);
 }
 
 TEST(a_time_is_unrolled_to_the_side_it_is_nearer)

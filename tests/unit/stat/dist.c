@@ -97,6 +97,54 @@ TEST(f_quantiles_are_exact_to_eleven_digits)
     NEAR(stat_f_quantile(0.5, 20, 4), 1.1516853872364457);
 }
 
+/* Where squares and ratios leave the range of a double, and where numbers of degrees are huge. */
+TEST(far_tails_are_exact_to_eleven_digits)
+{
+    NEAR(stat_t_two_sided(1e200, 1), 6.3661977236758136e-201);
+    NEAR(stat_t_two_sided(1e200, 0.3), 6.990014467677154e-61);
+    NEAR(stat_t_two_sided(1e20, 10), 2.4609375e-196);
+    NEAR(stat_t_two_sided(37, 1e12), 1.1451147818207014e-299);
+    NEAR(stat_t_two_sided(2.1, 1e12), 0.035728841125882955);
+    NEAR(stat_t_two_sided(5, 1e8), 5.733041101267286e-7);
+    NEAR(stat_t_two_sided(1e5, 28), 2.720800269325226e-121);
+    NEAR(stat_t_two_sided(300, 99.5), 6.257954049771365e-149);
+    NEAR(stat_f_upper(1e8, 5000, 60), 9.2310093024406164e-229);
+    NEAR(stat_f_upper(1e-12, 1, 1000), 0.99999920231488537);
+    NEAR(stat_f_upper(1e8, 0.3, 0.3), 0.032522871954761888);
+    NEAR(stat_f_upper(1.3, 30, 1e6), 0.12573348613288548);
+    NEAR(stat_f_upper(1e200, 3, 2), 1.0e-200);
+    NEAR(stat_f_upper(0.99, 1e6, 1e6), 0.99999974848838915);
+    NEAR(stat_beta(1e-10, 14, 100), 2.7423638729104131e-123);
+    NEAR(stat_beta(1e-300, 0.5, 3), 1.875e-150);
+}
+
+TEST(far_quantiles_are_exact_to_eleven_digits)
+{
+    NEAR(stat_t_quantile(1e-300, 1), -3.1830988618379066e299);
+    NEAR(stat_t_quantile(1e-300, 28), -2.4982215651421473e11);
+    NEAR(stat_t_quantile(1e-200, 3.7), -1.3985157297938421e54);
+    NEAR(stat_t_quantile(1e-100, 1e6), -21.275865985490619);
+    NEAR(stat_t_quantile(0.4999999, 2), -2.82842712482758e-7);
+    NEAR(stat_t_quantile(0.25, 0.3), -3.0273369408647997);
+    NEAR(stat_f_quantile(1e-300, 3, 10), 7.6906680935010734e-201);
+    NEAR(stat_f_quantile(1e-100, 30, 0.3), 2.8380709312753802e-9);
+    NEAR(stat_f_quantile(1e-5, 0.3, 60), 1.9773778440232069e-33);
+    T_OK(isinf(stat_t_quantile(1e-300, 0.3)));
+    T_OK(stat_f_quantile(1e-300, 0.3, 3) == 0);
+}
+
+/* A t is the root of an F; one degree is Cauchy's distribution, two have a closed form. */
+TEST(closed_forms_and_identities_hold)
+{
+    for (double t = 1e-6; t < 1e12; t *= 7) {
+        near("one degree", stat_t_two_sided(t, 1), 2 / M_PI * atan(1 / t));
+        double root = sqrt(2 + t * t);
+        near("two degrees", stat_t_two_sided(t, 2), 2 / (root * (root + t)));
+        near("F of the square", stat_f_upper(t * t, 1, 9.5), stat_t_two_sided(t, 9.5));
+        near("F upside down", stat_f_upper(t, 4, 4), stat_beta(1 / (1 + t), 2, 2));
+    }
+}
+
 TEST(what_makes_no_sense_is_not_a_number)
 {
     T_OK(isnan(stat_normal_quantile(-0.1)));

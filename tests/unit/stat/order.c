@@ -69,3 +69,10 @@ TEST(the_median_distance_from_the_median)
     T_NEAR(stat_mad_in(x, 7, 2), 1);
     T_OK(isnan(stat_mad_in(x, 0, 2)));
 }
+
+TEST(between_values_at_the_ends_of_the_range_is_a_middle)
+{
+    double x[] = {1e308, -1e308};
+    T_OK(stat_median_in(x, 2) == 0);
+    T_OK(stat_quantile_sorted((double[]){-1e308, 1e308}, 2, 0.75) == 5e307);
+}

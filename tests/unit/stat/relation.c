@@ -25,6 +25,23 @@ TEST(pearson_is_one_for_a_line_and_undefined_for_a_constant)
     T_OK(isnan(stat_pearson(x, y, 0)));
 }
 
+TEST(pearson_knows_neither_offset_nor_unit)
+{
+    double x[40], y[40], far[40], tiny[40], huge[40];
+    for (int i = 0; i < 40; i++) {
+        x[i] = (double)(t_random() % 100);
+        y[i] = x[i] + (double)(t_random() % 100);
+        far[i] = 1e15 + x[i];
+        tiny[i] = x[i] * 1e-310;
+        huge[i] = x[i] * 1e306;
+    }
+    double r = stat_pearson(x, y, 40);
+    T_NEAR(stat_pearson(far, y, 40), r);
+    T_NEAR(stat_pearson(tiny, huge, 40), stat_pearson(x, x, 40));
+    T_NEAR(stat_pearson(huge, y, 40), r);
+    T_NEAR(stat_ols(far, y, 40).slope, stat_ols(x, y, 40).slope);
+}
+
 TEST(ranks_of_equal_values_are_shared)
 {
     double x[] = {30, 10, 20, 20, 10, 10}, ranks[6];
