@@ -13,7 +13,12 @@
 #include "options.h"
 #include "output.h"
 
-enum { FINDING_MEMORY = 1 << 30, WEEK = 7, DEFAULT_WEEKEND = 1 << 5 | 1 << 6 };
+enum {
+    FINDING_MEMORY = 1 << 30,
+    DAYS_MAX = 40000, /* more than a century; leaving out each week in turn takes its square */
+    WEEK = 7,
+    DEFAULT_WEEKEND = 1 << 5 | 1 << 6,
+};
 
 struct gating {
     struct arena arena;
@@ -27,22 +32,29 @@ static bool fail(struct gating *t, const char *name, const char *text)
     return false;
 }
 
-/* null is a day without a value. */
+/* null is a day without a value; a number that no double can hold is infinite, and judged so. */
+static bool read_day(const struct weir_json *v, double *x)
+{
+    *x = NAN;
+    if (weir_json_type_of(v) == WEIR_JSON_NULL || weir_json_double(v, x)) return true;
+    struct weir_slice text = weir_json_text(v);
+    *x = text.len > 0 && text.ptr[0] == '-' ? -INFINITY : INFINITY;
+    return weir_json_type_of(v) == WEIR_JSON_NUMBER;
+}
+
 static bool read_days(struct gating *t, const struct weir_json *inputs, const char *name,
                       struct days *out)
 {
     const struct weir_json *list = weir_json_get_str(inputs, name);
     if (weir_json_type_of(list) != WEIR_JSON_ARRAY)
         return fail(t, name, "has to be a list of numbers");
+    if (weir_json_count(list) > DAYS_MAX) return fail(t, name, "has more than 40000 days");
     double *x = arena_alloc(&t->arena, (weir_json_count(list) + 1) * sizeof *x);
     if (!x) return fail(t, name, "is too long");
     size_t n = 0;
     for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
-        bool is_missing = weir_json_type_of(v) == WEIR_JSON_NULL;
-        x[n] = NAN;
-        if (!is_missing && !weir_json_double(v, &x[n]))
+        if (!read_day(v, &x[n++]))
             return fail(t, name, "has a member that is neither a number nor null");
-        n++;
     }
     *out = (struct days){x, n};
     return true;
@@ -119,6 +131,8 @@ static bool read_weekend(struct gating *t, const struct weir_json *inputs, uint3
 {
     const struct weir_json *list = weir_json_get_str(inputs, "weekend_positions");
     *out = list ? 0 : DEFAULT_WEEKEND;
+    if (list && weir_json_type_of(list) != WEIR_JSON_ARRAY)
+        return fail(t, "weekend_positions", "has to be a list");
     for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
         int64_t place;
         if (!weir_json_int64(v, &place) || place < 0 || place >= WEEK)

@@ -37,6 +37,8 @@ WRONG = [
     '{"kind":"trend","inputs":{"metric":"steps","y":[1],"sources":[1]}}',
     '{"kind":"trend","inputs":{"metric":"steps","y":[1],"device_change":"today"}}',
     '{"kind":"anomaly","inputs":{"metric":"steps","x":[1],"other":7}}',
+    '{"kind":"weekday_weekend","inputs":{"metric":"steps","x":[1],"weekend_positions":"5"}}',
+    '{"kind":"mean","inputs":{"metric":"steps","x":[1' + ",1" * 40000 + "]}}",
 ]
 
 
@@ -188,6 +190,16 @@ def check_odd(weir, count):
                     f"{line['id']}: {answer}")
 
 
+def check_infinite(weir, count):
+    """Numbers beyond the range of a double are values that cannot be, not errors."""
+    for kind, rows in KINDS.items():
+        inputs = METRICS | {"index": 30} | {row: "ROW" for row in rows}
+        line = json.dumps({"kind": kind, "inputs": inputs})
+        status, got = answers(weir, [line.replace('"ROW"', "[" + "1e999,-1e999," * 30 + "60]")])
+        count.check(status == 0 and is_whole(got[0]) and got[0]["verdict"] == "rejected",
+                    f"{kind} infinite: {got}")
+
+
 def check_wrong(weir, count):
     for line in WRONG:
         status, got = answers(weir, [line, {"id": "next", "kind": "mean", "inputs": {"x": []}}])
@@ -203,6 +215,7 @@ def main():
     check_devices(weir, count)
     check_other_source(weir, count)
     check_odd(weir, count)
+    check_infinite(weir, count)
     check_wrong(weir, count)
     return count.finish()
 
