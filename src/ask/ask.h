@@ -23,6 +23,7 @@ enum {
 
 struct ask_reading {
     bool is_understood;
+    bool is_default; /* no operation and no window were named, so the usual one was taken */
     struct plan plan;
     const char *refusal;          /* a sentence; when it is not understood */
     const char *understood;       /* "average of deep sleep, last 30 days": what was, in words */

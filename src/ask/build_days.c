@@ -537,7 +537,8 @@ static enum plan_stat default_stat(struct builder *b)
     }
     bool is_plain = f->n_windows == 0 && f->n_scopes == 1 && m->daily != DAILY_CIRCULAR;
     bool is_last = is_plain && m->daily == DAILY_LAST;
-    if (is_plain && b->plan->where.n == 0)
+    b->p->out->is_default = is_plain && b->plan->where.n == 0;
+    if (b->p->out->is_default)
         ask_note(b->p, is_last ? "read as the latest value" : "read as the mean over all days");
     return is_last ? STAT_LAST : STAT_MEAN;
 }

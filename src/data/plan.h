@@ -181,6 +181,13 @@ WEIR_MUST_CHECK enum weir_status plan_parse(struct plan *out, const struct weir_
 /* Whether a plan made by hand makes sense: the same rules as for JSON. */
 WEIR_MUST_CHECK enum weir_status plan_check(const struct plan *plan, struct plan_error *error);
 
+/* What it is about: "resting heart rate", "run sessions", "LDL cholesterol". */
+enum { PLAN_TITLE_BYTES = 96 };
+void plan_subject_title(const struct plan *plan, char *out, size_t cap);
+
+/* Whether that is a time of day. */
+bool plan_is_clock(const struct plan *plan);
+
 /* As JSON, without members that have their default. */
 void plan_put(struct weir_buf *out, const struct plan *plan);
 

@@ -33,12 +33,6 @@ enum { WEEKDAYS_WORK = 0x1F, WEEKDAYS_WEEKEND = 0x60, WEEKDAYS_ALL = 0x7F, MONTH
 
 const char *plan_field_unit(enum plan_field field);
 
-/* "resting heart rate", "run sessions", "LDL cholesterol". */
-void plan_subject_title(const struct plan *plan, char *out, size_t cap);
-
-/* Whether the subject is a time of day. */
-bool plan_is_clock(const struct plan *plan);
-
 /* From the subject's unit to `unit`; a difference leaves the zero of a scale out. False: no way. */
 bool plan_convert(const struct plan *plan, const char *unit, bool is_difference, double value,
                   double *out);
