@@ -34,6 +34,7 @@ struct agent_case {
     /* An event, on its way at once: one line of JSON. */
     void (*emit)(void *user, const char *type, struct weir_slice json);
     void *user;
+    unsigned n_findings;       /* that agents of this step have brought; 0 at its beginning */
     char why[AGENT_WHY_BYTES]; /* of a failure */
 };
 

@@ -13,9 +13,10 @@
 #include "agent/agent.h"
 
 enum {
-    AGENT_SUMMARY_BYTES = 160,   /* of a RESULT, characters of ASCII or fewer of others */
-    AGENT_TEXT_BYTES = 64 << 10, /* of what an agent streams, and of an answer */
-    AGENT_DELTA_BYTES = 24,      /* about so much at once */
+    AGENT_SUMMARY_BYTES = 160,      /* of a RESULT, characters of ASCII or fewer of others */
+    AGENT_TEXT_BYTES = 64 << 10,    /* of what an agent streams, and of an answer */
+    AGENT_FINDINGS_BYTES = 2 << 20, /* of all findings of a RESULT */
+    AGENT_DELTA_BYTES = 24,         /* about so much at once */
 };
 
 /* ---- the agents: each brings a RESULT ---- */

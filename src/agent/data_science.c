@@ -1,14 +1,225 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A stand-in until the agent is here: it has looked at nothing, and says so. */
+/*
+ * The data scientist: reads its question into plans, runs them over the person's data, and brings
+ * what came out as findings. What it says while it works is what it does, and each number in it is
+ * an entry of a finding. A question that the data cannot answer gets a sentence and no number.
+ */
+#include <string.h>
+
 #include "agent/agent_impl.h"
+#include "agent/finding.h"
+#include "agent/questions.h"
+#include "base/slice.h"
+
+static const char agent[] = "data_science";
+
+struct science {
+    struct agent_case *c;
+    struct weir_slice question;
+    struct weir_buf text, findings;
+    struct weir_buf summary; /* the first result, in a sentence of its own */
+    struct claim_wish wish;
+};
+
+/* Says what stands in the text from here on. */
+static void say(struct science *s, size_t from)
+{
+    struct weir_slice all = weir_buf_slice(&s->text);
+    agent_think(s->c, agent, NULL, slice_from(all, from));
+}
+
+static void say_text(struct science *s, const char *text)
+{
+    size_t from = s->text.len;
+    weir_buf_append_str(&s->text, text);
+    weir_buf_append_char(&s->text, ' ');
+    say(s, from);
+}
+
+/* ---- ids ---- */
+
+static unsigned count_in(const struct weir_json *findings, const char *head)
+{
+    unsigned n = 0;
+    for (const struct weir_json *f = weir_json_first(findings); f; f = weir_json_next(f)) {
+        struct weir_slice id = agent_text(f, "id");
+        n += id.len > 2 && memcmp(id.ptr, head, 2) == 0;
+    }
+    return n;
+}
+
+/* Findings count through the turn, over all steps. */
+static unsigned next_id(struct agent_case *c)
+{
+    const struct weir_json *supporting = agent_output(c, "run_supporting_agents");
+    unsigned n = c->n_findings + 1;
+    for (const struct weir_json *r = weir_json_first(supporting); r; r = weir_json_next(r))
+        n += count_in(weir_json_get_str(r, "findings"), "ds");
+    const struct weir_json *main = agent_output(c, "run_main_agent");
+    return n + count_in(weir_json_get_str(main, "findings"), "ds");
+}
+
+/* ---- plans ---- */
+
+static void say_look(struct science *s, const struct plan *plan, const struct plan_answer *a)
+{
+    static const char *const counted[] = {"days", "sessions", "results"};
+    size_t from = s->text.len;
+    weir_buf_append_str(&s->text, "Looking at ");
+    subject_put(&s->text, plan);
+    if (plan->op == PLAN_CORRELATE) weir_buf_printf(&s->text, " and %s", plan->with->title);
+    weir_buf_append_char(&s->text, ' ');
+    span_put(&s->text, a->from, a->to);
+    weir_buf_append_str(&s->text, ": ");
+    amount_put(&s->text, (double)a->n, counted[plan->subject]);
+    weir_buf_append_str(&s->text, ". ");
+    say(s, from);
+}
+
+/* Notes that hold a number stay with the answer, where the number has its place. */
+static void say_notes(struct science *s, const struct plan_answer *a)
+{
+    for (size_t i = 0; i < a->n_notes; i++) {
+        if (words_count(weir_slice_of(a->notes[i]))) continue;
+        size_t from = s->text.len;
+        weir_buf_printf(&s->text, "Note: %s. ", a->notes[i]);
+        say(s, from);
+    }
+}
+
+static void bring(struct science *s, const struct claims *claims)
+{
+    for (size_t i = 0; i < claims->n; i++) {
+        const struct claim *c = claims->list[i];
+        size_t from = s->text.len;
+        claim_put(&s->findings, c, agent);
+        if (s->summary.len == 0) claim_say(&s->summary, c, false);
+        if (c->beside[0]) continue; /* its numbers were said with the value */
+        claim_say(&s->text, c, true);
+        say(s, from);
+    }
+}
+
+/* Where there is no answer there is no number either: a reason that has one is said without. */
+static void say_none(struct science *s, const struct asked *asked, const struct plan_answer *a)
+{
+    size_t from = s->text.len;
+    if (asked->is_optional) return;
+    if (!words_count(weir_slice_of(a->reason))) {
+        weir_buf_printf(&s->text, "No answer: %s. ", a->reason);
+    } else {
+        bool is_empty = strncmp(a->reason, "no", 2) == 0;
+        weir_buf_append_str(&s->text, is_empty ? "No data for " : "There are too few values of ");
+        subject_put(&s->text, &asked->plan);
+        weir_buf_append_str(&s->text,
+                            is_empty ? " on the days that were asked for. " : " for that. ");
+    }
+    say(s, from);
+}
+
+static enum weir_status answer(struct science *s, const struct asked *asked)
+{
+    struct plan_answer *a = arena_alloc(s->c->arena, sizeof *a);
+    struct claims claims;
+    if (!a) return s->c->arena->status;
+    enum weir_status st = plan_run(&asked->plan, s->c->data, s->c->arena, a);
+    if (st != WEIR_OK) return st;
+    if (a->kind == VALUE_NONE) {
+        say_none(s, asked, a);
+        return WEIR_OK;
+    }
+    say_look(s, &asked->plan, a);
+    s->wish.text = asked->text;
+    s->wish.wants_number = asked->wants_number;
+    st = claims_make(&claims, &asked->plan, a, s->c, &s->wish);
+    if (st != WEIR_OK) return st;
+    bring(s, &claims);
+    say_notes(s, a);
+    return WEIR_OK;
+}
+
+/* ---- the whole ---- */
+
+static void say_not_read(struct science *s, const struct questions *q)
+{
+    size_t from = s->text.len;
+    if (q->absent) weir_buf_printf(&s->text, "No data for %s. ", q->absent->title);
+    else if (q->n == 0 && q->refusal && !words_count(weir_slice_of(q->refusal)))
+        weir_buf_printf(&s->text, "No answer: %s ", q->refusal);
+    else if (q->n == 0)
+        weir_buf_append_str(&s->text, "No answer: the question was not understood. ");
+    else if (q->not_read.len > 0)
+        weir_buf_append_str(&s->text, "A part of the question was not understood. ");
+    say(s, from);
+}
+
+/* At most so many bytes, cut behind a word. */
+static struct weir_slice cut(struct weir_slice text, size_t most)
+{
+    if (text.len <= most) return text;
+    text.len = most;
+    while (text.len > 0 && text.ptr[text.len - 1] != ' ') text.len--;
+    while (text.len > 0 && strchr(" ,;:", text.ptr[text.len - 1])) text.len--;
+    return text;
+}
+
+static void put_summary(struct science *s, struct weir_buf *out)
+{
+    struct weir_slice summary = weir_buf_slice(s->summary.len > 0 ? &s->summary : &s->text);
+    while (summary.len > 0 && summary.ptr[summary.len - 1] == ' ') summary.len--;
+    weir_json_put_key(out, "summary");
+    weir_json_put_string(out, cut(summary, AGENT_SUMMARY_BYTES));
+}
+
+static enum weir_status put_result(struct science *s, struct weir_buf *out)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "agent");
+    weir_json_put_str(out, agent);
+    weir_json_put_key(out, "question");
+    weir_json_put_string(out, s->question);
+    put_summary(s, out);
+    weir_json_put_key(out, "text");
+    weir_json_put_string(out, weir_buf_slice(&s->text));
+    weir_json_put_key(out, "findings");
+    weir_buf_append_slice(out, weir_buf_slice(&s->findings));
+    weir_json_put_key(out, "facts");
+    weir_json_put_begin_array(out);
+    weir_json_put_end_array(out);
+    weir_json_put_end_object(out);
+    enum weir_status st = weir_buf_status(&s->text);
+    if (st == WEIR_OK) st = weir_buf_status(&s->summary);
+    if (st == WEIR_OK) st = weir_buf_status(&s->findings);
+    return st == WEIR_OK ? weir_buf_status(out) : st;
+}
+
+static enum weir_status work(struct science *s, struct weir_buf *out)
+{
+    struct questions *q = arena_alloc(s->c->arena, sizeof *q);
+    if (!q) return s->c->arena->status;
+    enum weir_status st = questions_read(q, s->question, s->c);
+    unsigned first = next_id(s->c);
+    s->wish = (struct claim_wish){.is_causal = q->is_causal, .next_id = first, .id_head = "ds"};
+    if (st == WEIR_OK && q->n > 1) say_text(s, "There are several things to look at.");
+    weir_json_put_begin_array(&s->findings);
+    for (size_t i = 0; st == WEIR_OK && i < q->n; i++) st = answer(s, &q->list[i]);
+    weir_json_put_end_array(&s->findings);
+    if (st != WEIR_OK) return st;
+    s->c->n_findings += s->wish.next_id - first;
+    say_not_read(s, q);
+    return put_result(s, out);
+}
 
 enum weir_status data_science_work(struct agent_case *c, struct weir_slice question,
                                    struct weir_buf *out)
 {
-    (void)c;
-    weir_buf_append_str(out, "{\"agent\":\"data_science\",\"question\":");
-    weir_json_put_string(out, question);
-    weir_buf_append_str(out, ",\"summary\":\"nothing was looked at\",\"text\":\"\",\"findings\":[],"
-                             "\"facts\":[]}");
-    return weir_buf_status(out);
+    struct science s = {.c = c, .question = question};
+    weir_buf_init(&s.text, AGENT_TEXT_BYTES);
+    weir_buf_init(&s.summary, AGENT_TEXT_BYTES);
+    weir_buf_init(&s.findings, AGENT_FINDINGS_BYTES);
+    enum weir_status st = work(&s, out);
+    weir_buf_fini(&s.text);
+    weir_buf_fini(&s.summary);
+    weir_buf_fini(&s.findings);
+    return st;
 }

@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads a question as a whole if it can, else part by part: the longest parts that the grammar
+ * takes, from the left. A part that names only a metric ("… and my steps?") is asked what its
+ * neighbour was; a part without a window takes that of its neighbour.
+ */
+#include "agent/questions.h"
+
+#include "ask/ask.h"
+#include "base/slice.h"
+
+enum {
+    USUAL_DAYS = 30, /* of a level, and of what it is compared with */
+    TREND_DAYS = 90,
+    LEAST_TREND_DAYS = 28, /* a change over fewer days is compared with the days before */
+    STALE_DAYS = 14,       /* a metric that ended so long ago is looked at where it ended */
+    WEEKEND_SET = 0x60,
+    WORKWEEK_SET = 0x1F,
+    FULL_BUNDLES = 2, /* metrics of one question that get all of a bundle */
+};
+
+struct part {
+    struct weir_slice text;
+    struct ask_reading reading;
+    struct mention mention; /* when it was not understood */
+};
+
+struct work {
+    struct questions *out;
+    struct agent_case *c;
+    struct part parts[QUESTION_PARTS];
+    size_t n;
+    int32_t first, newest;
+    size_t n_bundles;
+};
+
+/* What is beyond the ceiling is left out. */
+static struct asked *push(struct work *w, const struct plan *plan)
+{
+    if (w->out->n == QUESTION_PLANS) return NULL;
+    struct asked *a = &w->out->list[w->out->n++];
+    *a = (struct asked){.plan = *plan};
+    return a;
+}
+
+static bool is_open(const struct plan_window *w)
+{
+    return w->last == 0 && w->from == DAY_NONE && w->to == DAY_NONE;
+}
+
+/* ---- what one would want to know of a metric ---- */
+
+/* The day that counts as the last: a metric that is no longer measured ends where it ended. */
+static int32_t end_of(struct work *w, const struct metric *m)
+{
+    const struct series *s;
+    if (dataset_series(w->c->data, m, &s) != WEIR_OK || s->n == 0) return w->newest;
+    int32_t last = s->days[s->n - 1];
+    return w->newest - last > STALE_DAYS ? last : w->newest;
+}
+
+static struct plan_window last_days(const struct work *w, int32_t end, uint32_t n, uint32_t skip)
+{
+    if (end == w->newest)
+        return (struct plan_window){.from = DAY_NONE, .to = DAY_NONE, .last = n, .skip = skip};
+    int32_t to = end - (int32_t)skip;
+    return (struct plan_window){.from = to - (int32_t)n + 1, .to = to};
+}
+
+static void push_optional(struct work *w, const struct plan *plan)
+{
+    struct asked *a = push(w, plan);
+    if (a) a->is_optional = true;
+}
+
+static struct plan plan_of(const struct metric *m, enum plan_op op)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.op = op;
+    plan.metric = m;
+    return plan;
+}
+
+static void push_bundle(struct work *w, const struct metric *m)
+{
+    int32_t end = end_of(w, m);
+    bool is_full = w->n_bundles++ < FULL_BUNDLES;
+    struct plan level = plan_of(m, PLAN_AGGREGATE), trend = plan_of(m, PLAN_TREND);
+    struct plan compare = plan_of(m, PLAN_COMPARE);
+    level.window = compare.window = last_days(w, end, USUAL_DAYS, 0);
+    compare.window_b = last_days(w, end, USUAL_DAYS, USUAL_DAYS);
+    trend.window = last_days(w, end, TREND_DAYS, 0);
+    trend.per = PER_WEEK;
+    if (m->daily == DAILY_LAST) {
+        struct plan latest = plan_of(m, PLAN_AGGREGATE);
+        latest.stat = STAT_LAST;
+        push(w, &latest);
+    }
+    push(w, &level);
+    if (is_full) push_optional(w, &trend);
+    push_optional(w, &compare);
+}
+
+static void push_lab(struct work *w, const struct analyte *a)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.subject = PLAN_OF_LAB;
+    plan.analyte = a;
+    plan.stat = STAT_LAST;
+    push(w, &plan);
+    plan.op = PLAN_CHANGE;
+    push_optional(w, &plan);
+}
+
+static void push_activity(struct work *w, const struct activity *a)
+{
+    struct plan plan;
+    plan_init(&plan);
+    plan.subject = PLAN_OF_WORKOUTS;
+    plan.activity = a;
+    plan.op = PLAN_COUNT;
+    plan.window = last_days(w, w->newest, USUAL_DAYS, 0);
+    push(w, &plan);
+    plan.op = PLAN_AGGREGATE;
+    plan.stat = STAT_SUM;
+    plan.field = FIELD_MINUTES;
+    push_optional(w, &plan);
+}
+
+/* ---- plans that were read ---- */
+
+/* The days of a window against as many before it. */
+static void compare_with_before(struct work *w, struct plan *plan)
+{
+    struct plan_window *own = &plan->window, *before = &plan->window_b;
+    plan->op = PLAN_COMPARE;
+    plan->stat = STAT_MEAN;
+    if (is_open(own)) *own = last_days(w, end_of(w, plan->metric), USUAL_DAYS, 0);
+    *before = *own;
+    if (own->last > 0) {
+        before->skip += own->last;
+        return;
+    }
+    int32_t from = own->from != DAY_NONE ? own->from : w->first;
+    int32_t to = own->to != DAY_NONE ? own->to : w->newest;
+    *before = (struct plan_window){.from = from - (to - from + 1), .to = from - 1};
+}
+
+static int32_t length_of(const struct work *w, const struct plan_window *window)
+{
+    if (window->last > 0) return (int32_t)window->last;
+    int32_t from = window->from != DAY_NONE ? window->from : w->first;
+    return (window->to != DAY_NONE ? window->to : w->newest) - from + 1;
+}
+
+/* The first and the last day say little of what changes from day to day. */
+static bool is_better_compared(const struct work *w, const struct plan *plan, bool asks_whether)
+{
+    bool is_daily = plan->subject == PLAN_OF_METRIC && plan->metric->daily != DAILY_LAST;
+    bool is_long = !is_open(&plan->window) && length_of(w, &plan->window) >= LEAST_TREND_DAYS;
+    return is_daily && asks_whether && !is_long;
+}
+
+/* Whether a change is more than two days that happen to differ. */
+static void push_trend_beside(struct work *w, const struct plan *plan)
+{
+    struct plan trend = *plan;
+    if (plan->subject != PLAN_OF_METRIC || length_of(w, &plan->window) < LEAST_TREND_DAYS) return;
+    trend.op = PLAN_TREND;
+    trend.per = PER_WEEK;
+    trend.result = RESULT_DIFFERENCE;
+    push_optional(w, &trend);
+}
+
+static void push_weekend(struct work *w, const struct plan *plan)
+{
+    struct plan compare = *plan;
+    compare.op = PLAN_COMPARE;
+    compare.window_b = plan->window;
+    if (plan->where.n > 0) return;
+    compare.where =
+        (struct plan_where){.n = 1, .conditions = {{.kind = WHERE_WEEKDAY, .set = WEEKEND_SET}}};
+    compare.where_b =
+        (struct plan_where){.n = 1, .conditions = {{.kind = WHERE_WEEKDAY, .set = WORKWEEK_SET}}};
+    push_optional(w, &compare);
+}
+
+static void push_read(struct work *w, const struct part *p, const struct plan *plan,
+                      const char *text)
+{
+    bool asks_whether = words_ask_whether(p->text);
+    if (plan->op == PLAN_CHANGE && is_better_compared(w, plan, asks_whether)) {
+        struct plan compare = *plan;
+        compare_with_before(w, &compare);
+        push(w, &compare);
+        return;
+    }
+    struct asked *a = push(w, plan);
+    if (!a) return;
+    a->text = text;
+    a->wants_number = !asks_whether || words_have(p->text, "much|many|percent|difference|far");
+    if (plan->op == PLAN_CHANGE) push_trend_beside(w, plan);
+    if (plan->op == PLAN_GROUP && plan->group == GROUP_WEEKEND) push_weekend(w, plan);
+}
+
+/* ---- parts ---- */
+
+/* The longest run of parts from i on that the grammar takes; how many, 0: none. */
+static enum weir_status read_part(struct work *w, const struct weir_slice *texts, size_t n,
+                                  struct part *out, size_t *used)
+{
+    enum weir_status st = WEIR_OK;
+    *used = 0;
+    for (size_t len = n; len > 0 && st == WEIR_OK; len--) {
+        out->text = slice_of(texts[0].ptr,
+                             (size_t)(texts[len - 1].ptr + texts[len - 1].len - texts[0].ptr));
+        st = ask_read(&out->reading, out->text, w->c->data, w->c->arena);
+        if (st != WEIR_OK || !out->reading.is_understood) continue;
+        *used = len;
+        return WEIR_OK;
+    }
+    return st == WEIR_OK ? words_mention(&out->mention, out->text, w->c->data) : st;
+}
+
+static enum weir_status read_parts(struct work *w, struct weir_slice question)
+{
+    struct weir_slice texts[QUESTION_PARTS];
+    size_t n = words_split(question, texts);
+    for (size_t i = 0; i < n;) {
+        struct part *p = &w->parts[w->n];
+        size_t used;
+        *p = (struct part){0};
+        enum weir_status st = read_part(w, texts + i, n - i, p, &used);
+        if (st != WEIR_OK) return st;
+        if (used > 0 || p->mention.metric || p->mention.analyte) w->n++;
+        else w->out->not_read = p->text;
+        i += used > 0 ? used : 1;
+    }
+    return WEIR_OK;
+}
+
+static const struct metric *metric_of(const struct part *p)
+{
+    if (!p->reading.is_understood) return p->mention.has_data ? p->mention.metric : NULL;
+    return p->reading.plan.subject == PLAN_OF_METRIC ? p->reading.plan.metric : NULL;
+}
+
+static bool is_named_only(const struct part *p)
+{
+    return !p->reading.is_understood || p->reading.is_default;
+}
+
+/* A part that says what is to be done, for those that do not; NULL. */
+static const struct part *model_of(const struct work *w)
+{
+    for (size_t i = 0; i < w->n; i++) {
+        const struct plan *plan = &w->parts[i].reading.plan;
+        bool is_plain = plan->subject == PLAN_OF_METRIC && plan->op != PLAN_CORRELATE &&
+                        plan->having.cmp == CMP_NONE && plan->where.n == 0;
+        if (!is_named_only(&w->parts[i]) && is_plain) return &w->parts[i];
+    }
+    return NULL;
+}
+
+/* The window of the nearest part that has one; NULL. */
+static const struct plan_window *window_near(const struct work *w, size_t at)
+{
+    for (size_t far = 1; far < w->n; far++)
+        for (int side = -1; side <= 1; side += 2) {
+            size_t i = at + (size_t)((long)far * side);
+            if (i >= w->n || !w->parts[i].reading.is_understood) continue;
+            if (!is_open(&w->parts[i].reading.plan.window)) return &w->parts[i].reading.plan.window;
+        }
+    return NULL;
+}
+
+static void push_part(struct work *w, size_t i, const struct part *model)
+{
+    const struct part *p = &w->parts[i];
+    const struct metric *m = metric_of(p);
+    if (is_named_only(p) && !m) {
+        if (p->mention.analyte) push_lab(w, p->mention.analyte);
+        else if (p->mention.metric) w->out->absent = p->mention.metric;
+        return;
+    }
+    if (is_named_only(p) && !model) {
+        push_bundle(w, m);
+        return;
+    }
+    struct plan plan = is_named_only(p) ? model->reading.plan : p->reading.plan;
+    if (is_named_only(p)) {
+        plan.metric = m;
+        plan.unit = NULL;
+    }
+    const struct plan_window *near = is_open(&plan.window) ? window_near(w, i) : NULL;
+    if (near && plan.op != PLAN_COMPARE) plan.window = *near;
+    bool is_as_read = !near && !is_named_only(p);
+    push_read(w, p, &plan, is_as_read ? p->reading.understood : NULL);
+}
+
+/* "Compare my sleep and my steps": they may also be looked at together. */
+static void push_together(struct work *w, struct weir_slice question)
+{
+    if (w->n != 2 || !words_have(question, "compare|comparison|versus|vs")) return;
+    const struct metric *a = metric_of(&w->parts[0]), *b = metric_of(&w->parts[1]);
+    if (!a || !b || a == b) return;
+    struct plan plan = plan_of(a, PLAN_CORRELATE);
+    plan.with = b;
+    plan.window = w->out->n > 0 ? w->out->list[0].plan.window : plan.window;
+    push_optional(w, &plan);
+}
+
+/* ---- the whole ---- */
+
+static enum weir_status push_mentioned(struct work *w, struct weir_slice question)
+{
+    struct mention mention;
+    enum weir_status st = words_mention(&mention, question, w->c->data);
+    if (st != WEIR_OK) return st;
+    bool is_general = !words_ask_number(question);
+    if (mention.analyte) push_lab(w, mention.analyte);
+    else if (mention.has_data && is_general) push_bundle(w, mention.metric);
+    else if (mention.metric && !mention.has_data) w->out->absent = mention.metric;
+    else if (mention.activity && is_general) push_activity(w, mention.activity);
+    return WEIR_OK;
+}
+
+static enum weir_status read_apart(struct work *w, struct weir_slice question)
+{
+    enum weir_status st = read_parts(w, question);
+    if (st != WEIR_OK) return st;
+    bool is_one = w->n == 1 && !w->parts[0].reading.is_understood;
+    if (w->n == 0 || is_one) return push_mentioned(w, question);
+    const struct part *model = model_of(w);
+    for (size_t i = 0; i < w->n; i++) push_part(w, i, model);
+    push_together(w, question);
+    return WEIR_OK;
+}
+
+static void drop_labs(struct questions *q)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->n; i++)
+        if (q->list[i].plan.subject != PLAN_OF_LAB) q->list[n++] = q->list[i];
+    if (n == 0 && q->n > 0) q->refusal = "Laboratory results were not to be used.";
+    q->n = n;
+}
+
+enum weir_status questions_read(struct questions *out, struct weir_slice question,
+                                struct agent_case *c)
+{
+    struct work *w = arena_alloc(c->arena, sizeof *w);
+    if (!w) return c->arena->status;
+    *out = (struct questions){.is_causal = words_ask_why(question)};
+    *w = (struct work){.out = out, .c = c};
+    struct part whole = {.text = question};
+    enum weir_status st = dataset_span(c->data, &w->first, &w->newest);
+    bool has_data = st == WEIR_OK;
+    if (st == WEIR_OK || st == WEIR_NOT_FOUND)
+        st = ask_read(&whole.reading, question, c->data, c->arena);
+    if (st != WEIR_OK) return st;
+    const struct ask_reading *r = &whole.reading;
+    bool is_recent = r->plan.stat == STAT_LAST && words_have(question, "lately|recently");
+    bool is_bundle = (r->is_default || is_recent) && r->plan.subject == PLAN_OF_METRIC;
+    if (r->is_understood && is_bundle) push_bundle(w, r->plan.metric);
+    else if (r->is_understood) push_read(w, &whole, &r->plan, r->understood);
+    else if (has_data) st = read_apart(w, question);
+    out->refusal = r->refusal;
+    if (!c->has_biomarkers) drop_labs(out);
+    return st;
+}
