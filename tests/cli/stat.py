@@ -245,6 +245,9 @@ def main():
     listed = run(weir, "stat", "--ops").out.decode().splitlines()
     names = [line for line in listed if not line.startswith(" ")]
     count.check("mean" in names and len(names) == len(set(names)), "--ops lists the operations")
+    manual = (ROOT / "man" / "weir-stat.1").read_text(encoding="utf-8").replace(",", " ").split()
+    unknown = [name for name in names if name not in manual]
+    count.check(not unknown, f"the manual has all operations but {unknown}")
     check_extreme(weir, count)
     check_hostile(weir, count, names)
     return count.finish()
