@@ -11,6 +11,7 @@
 #   make coverage   lines and branches reached by the tests, in build-coverage/
 #   make bench      the measurements of docs/bench.md, in build-bench/
 #   make bench-gates  how often the gates are wrong: the tables of docs/gates.md
+#   make bench-search  how often the search errs: the tables of docs/search.md
 #   make lint       layers, limits, formatting, headers, man pages
 #   make tidy       clang-tidy over src/ and app/
 #   make format     clang-format over all our C files
@@ -24,6 +25,7 @@
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
 NULLS ?= 2000
+PEOPLE ?= 200
 MESON_ARGS ?=
 NINJA ?= ninja
 export PYTHONUTF8 := 1
@@ -33,8 +35,8 @@ C_FILES = $(shell find include src app tests examples bench -name '*.[ch]' | sor
 configure = test -f $(1)/build.ninja || meson setup $(1) $(2) $(MESON_ARGS)
 test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
-.PHONY: all weir build-folder test asan tsan fuzz coverage bench bench-gates tidy format install clean \
-        lint lint-layers lint-rules lint-format lint-man lint-docs \
+.PHONY: all weir build-folder test asan tsan fuzz coverage bench bench-gates bench-search tidy format install \
+        clean lint lint-layers lint-rules lint-format lint-man lint-docs \
         build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
 .DEFAULT_GOAL := all
 
@@ -101,6 +103,11 @@ bench:
 bench-gates: build-folder
 	@$(NINJA) -C build bench/bench-gates
 	@build/bench/bench-gates $(NULLS)
+
+# PEOPLE=50 takes a quarter of the time.
+bench-search: build-folder
+	@$(NINJA) -C build bench/bench-search
+	@build/bench/bench-search $(PEOPLE)
 
 lint: lint-layers lint-rules lint-format lint-man lint-docs
 

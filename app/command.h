@@ -26,6 +26,7 @@ extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
 extern const struct command plan_command;
+extern const struct command search_command;
 extern const struct command series_command;
 extern const struct command serve_command;
 extern const struct command stat_command;

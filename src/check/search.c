@@ -20,8 +20,8 @@
 
 enum {
     WEEK = 7,
-    CANDIDATES = 8,        /* looked at on the newer days */
-    SAME_KIND = 3,         /* of them, but for pairs */
+    CANDIDATES = 12,       /* looked at on the newer days */
+    SAME_KIND = 4,         /* of them, but for pairs */
     TESTS_PER_METRIC = 13, /* two trends, two changes, weekends, seven weekdays, a day */
     WEEKEND = 1 << 5 | 1 << 6,
 };
@@ -29,6 +29,7 @@ static const double promising = 0.25;    /* on q */
 static const double beyond_doubt = 0.05; /* on p after Bonferroni, in the kind's share */
 static const double confirmed = 0.05;    /* on q of the newer days, one-sided */
 static const double most_weight = 20;    /* of one of them */
+static const double most_lag1 = 0.9;     /* of a level whose slopes and steps mean something */
 static const double same_r = 0.9;        /* two metrics that mean the same */
 
 /* What each kind may take of the errors allowed: pairs are many, and would else leave the few
@@ -75,25 +76,35 @@ static bool can_confirm(const struct search_work *w, size_t row)
     return w->pieces[PART_NEWER][row].n_known >= 20;
 }
 
+/* Slopes and steps. What wanders has them of itself, wherever one looks; all days tell best. */
+static void try_level(struct search_work *w, uint8_t row, enum search_part part)
+{
+    const struct piece *x = &w->pieces[part][row];
+    struct search_test test = {.x = row, .is_of_all_days = part == PART_WHOLE};
+    size_t day = 0;
+    if (w->pieces[PART_WHOLE][row].line.lag1 > most_lag1) {
+        w->result->n_skipped += 2;
+        return;
+    }
+    test.kind = SEARCH_TREND;
+    log_test(w, test, try_trend(x));
+    test.kind = SEARCH_CHANGE;
+    struct tried t = try_change(w, x, &day);
+    test.day = (uint16_t)day;
+    log_test(w, test, t);
+}
+
 static void try_row(struct search_work *w, uint8_t row)
 {
-    const struct piece *older = &w->pieces[PART_OLDER][row], *whole = &w->pieces[PART_WHOLE][row];
     size_t day = 0;
     struct tried t = try_anomaly(w, row, &day);
     log_test(w, (struct search_test){.kind = SEARCH_ANOMALY, .x = row, .day = (uint16_t)day}, t);
-    t = try_change(w, whole, &day);
-    struct search_test test = {.kind = SEARCH_CHANGE, .x = row, .is_of_all_days = true};
-    test.day = (uint16_t)day;
-    log_test(w, test, t);
-    log_test(w, (struct search_test){.kind = SEARCH_TREND, .x = row, .is_of_all_days = true},
-             try_trend(whole));
+    try_level(w, row, PART_WHOLE);
     if (!can_confirm(w, row)) {
         w->result->n_skipped += TESTS_PER_METRIC - 3;
         return;
     }
-    log_test(w, (struct search_test){.kind = SEARCH_TREND, .x = row}, try_trend(older));
-    t = try_change(w, older, &day);
-    log_test(w, (struct search_test){.kind = SEARCH_CHANGE, .x = row, .day = (uint16_t)day}, t);
+    try_level(w, row, PART_OLDER);
     for (size_t i = 0; i <= WEEK; i++) {
         uint8_t days = (uint8_t)(i == WEEK ? WEEKEND : 1u << i);
         log_test(w, (struct search_test){.kind = SEARCH_WEEKDAY, .x = row, .weekdays = days},
@@ -172,16 +183,32 @@ static bool is_promising(const struct search_work *w, const struct search_test *
     return is_alone ? search_is_beyond_doubt(w, t) : t->q <= promising;
 }
 
-static double score_of(const struct search_work *w, const struct search_test *t, double size)
+/* What evidence is worth: of what may be by chance little, and of what is certain no more than of
+ * what is nearly so. */
+static double weight_of(const struct search_test *t)
 {
-    return search_strength((enum search_kind)t->kind, size) * search_usefulness(w, t);
+    return fmin(most_weight, 1 - log(fmax(t->q, DBL_MIN)));
 }
 
-/* Whether `b` is better evidence of the same: what can be confirmed is. */
-static bool is_stronger(const struct search_test *a, const struct search_test *b)
+/* A slope or step that is beyond doubt on the older days alone. */
+static bool is_clear(const struct search_work *w, const struct search_test *t)
 {
-    if (a->is_of_all_days != b->is_of_all_days) return a->is_of_all_days;
-    return b->p < a->p || (b->p == a->p && fabs(b->statistic) > fabs(a->statistic));
+    bool is_level = t->kind == SEARCH_TREND || t->kind == SEARCH_CHANGE;
+    return is_level && !t->is_of_all_days && search_is_beyond_doubt(w, t);
+}
+
+/* A single day of the week has to be clearly better than the weekend. */
+static double handicap(const struct search_test *t)
+{
+    return t->kind == SEARCH_WEEKDAY && t->weekdays != WEEKEND ? 10 : 1;
+}
+
+/* Whether `a` is better evidence than `b` of the same thing. */
+static bool is_better(const struct search_work *w, const struct search_test *a,
+                      const struct search_test *b)
+{
+    if (is_clear(w, a) != is_clear(w, b)) return is_clear(w, a);
+    return handicap(a) * a->p < handicap(b) * b->p;
 }
 
 /* Into a list of one for each thing that is said; the stronger one stays. */
@@ -190,9 +217,9 @@ static size_t fold(const struct search_work *w, struct ranked *list, size_t n,
 {
     for (size_t i = 0; i < n; i++) {
         if (!search_says_the_same(w, list[i].test, t)) continue;
-        bool is_better = is_stronger(list[i].test, t);
-        (is_better ? list[i].test : t)->outcome = SEARCH_FOLDED;
-        if (is_better) list[i].test = t;
+        bool is_new = is_better(w, t, list[i].test);
+        (is_new ? list[i].test : t)->outcome = SEARCH_FOLDED;
+        if (is_new) list[i].test = t;
         return n;
     }
     list[n] = (struct ranked){.test = t};
@@ -206,13 +233,14 @@ static int by_score(const void *a, const void *b)
     return x->test < y->test ? -1 : 1;
 }
 
-/* The best CANDIDATES of the list, best first, and not all of one kind but for pairs. */
+/* The CANDIDATES that are best founded and most useful, best first, and not all of one kind but for
+ * pairs. */
 static size_t choose(const struct search_work *w, struct ranked *list, size_t n,
                      struct ranked *best)
 {
     size_t n_best = 0, n_kind[N_SEARCH_KINDS] = {0};
     for (size_t i = 0; i < n; i++)
-        list[i].score = score_of(w, list[i].test, (double)list[i].test->effect);
+        list[i].score = weight_of(list[i].test) * search_usefulness(w, list[i].test);
     qsort(list, n, sizeof *list, by_score);
     for (size_t i = 0; i < n; i++) {
         uint8_t kind = list[i].test->kind;
@@ -249,7 +277,7 @@ static void confirm_all(struct search_work *w, struct ranked *best, size_t n)
 {
     double q[CANDIDATES], scratch[2 * CANDIDATES], weight[CANDIDATES], weights = 0;
     for (size_t i = 0; i < n; i++) {
-        weight[i] = fmin(most_weight, 1 - log(fmax(best[i].test->q, DBL_MIN)));
+        weight[i] = weight_of(best[i].test);
         weights += weight[i] / (double)n;
     }
     for (size_t i = 0; i < n; i++) {

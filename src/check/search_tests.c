@@ -19,7 +19,8 @@ enum {
     LEAST_EFFECTIVE = 8, /* of them, as good as independent */
     LEAST_PAIRS = 12,    /* that are as good as independent */
     LEAST_GROUP = 4,     /* of the weekdays in question */
-    TAIL_DAYS = 10,      /* on either side of the median */
+    LEAST_HALF = 10,     /* on either side of a median */
+    TAIL_DAYS = 20,      /* farthest from it */
 };
 static const double least_share = 0.1; /* of the days on each side of a change */
 
@@ -64,17 +65,15 @@ struct tried try_pair(const struct piece *x, const struct piece *y, int lag)
 
 /* ---- trends ---- */
 
-/* The lag is an estimate too: what its own error adds, to the second order, to a standard error
- * that grows with the root of (1 + lag) / (1 - lag). */
-static double unsure(double n, double lag1)
-{
-    return sqrt(1 + 2 / (n * (1 - lag1)));
-}
-
+/*
+ * The lag is an estimate too, and the standard error grows with the root of (1 + lag) / (1 - lag).
+ * That root is as unsure as if it rested on half of the effective days; and it is too small on
+ * average by what its variance adds to the second order.
+ */
 static struct tried by_t(double amount, double se, double sd, double n, double lag1)
 {
-    double n_eff = stat_effective_n(n, lag1), t = amount / se / unsure(n, lag1);
-    return (struct tried){amount / sd, amount, t, stat_t_two_sided(t, fmax(1, n_eff - 2)),
+    double n_eff = stat_effective_n(n, lag1), t = amount / se / sqrt(1 + 2 / (n * (1 - lag1)));
+    return (struct tried){amount / sd, amount, t, stat_t_two_sided(t, fmax(1, n_eff / 2 - 1)),
                           (size_t)n,   n_eff};
 }
 
@@ -204,7 +203,7 @@ static struct usual usual_of(double *scratch, const double *x, size_t n)
     stat_sort_in(scratch, u.n);
     u.center = stat_quantile_sorted(scratch, u.n, 0.5);
     size_t half = u.n / 2;
-    if (half < TAIL_DAYS) return u;
+    if (half < LEAST_HALF) return u;
     double low = stat_quantile_sorted(scratch, half, 0.5);
     double high = stat_quantile_sorted(scratch + u.n - half, half, 0.5);
     u.spread[0] = STAT_MAD_SCALE * (u.center - low);
@@ -225,6 +224,23 @@ static double farthest_p(double z, size_t n, double n_eff)
     return -expm1((double)n * log1p(-stat_t_two_sided(z, fmax(1, 0.2 * n_eff))));
 }
 
+/*
+ * The same by how far it is beyond the days next to it in size, for tails that are longer than
+ * normal ones: as if what lies beyond the k-th were exponential, with a mean that the others tell.
+ * `sorted` has n values; `side` 1: the largest.
+ */
+static double tail_p(const double *sorted, size_t n, int side)
+{
+    size_t k = n / 4 < TAIL_DAYS ? n / 4 : TAIL_DAYS;
+    double sign = side > 0 ? 1 : -1, rest = 0;
+    if (k < 3) return 1;
+    double limit = sorted[side > 0 ? n - 1 - k : k];
+    for (size_t i = 1; i < k; i++) rest += sign * (sorted[side > 0 ? n - 1 - i : i] - limit);
+    double beyond = sign * (sorted[side > 0 ? n - 1 : 0] - limit);
+    if (!(rest > 0)) return 1;
+    return fmin(1, (double)k * pow(1 + beyond / rest, -(double)(k - 1)));
+}
+
 struct tried try_anomaly(struct search_work *w, size_t row, size_t *day)
 {
     const struct piece *x = &w->pieces[PART_WHOLE][row];
@@ -237,8 +253,8 @@ struct tried try_anomaly(struct search_work *w, size_t row, size_t *day)
         if (fabs(z) > fabs(most)) most = z, *day = i;
     }
     double n_eff = stat_effective_n((double)u.n, x->line.lag1);
-    double amount = x->raw[*day] - u.center;
-    return (struct tried){most, amount, most, farthest_p(most, u.n, n_eff), u.n, n_eff};
+    double p = fmax(farthest_p(most, u.n, n_eff), tail_p(w->scratch, u.n, most > 0));
+    return (struct tried){most, x->raw[*day] - u.center, most, p, u.n, n_eff};
 }
 
 /* ---- confirmation ---- */

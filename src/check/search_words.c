@@ -113,8 +113,8 @@ enum weir_status search_say(struct search_work *w, struct hypothesis *h)
     weir_buf_init(&text, WORDS_BYTES);
     say_what(&text, h);
     if (h->test->is_of_all_days)
-        weir_buf_append_str(&text,
-                            "; it takes all days to see it, so that none are left to confirm it");
+        weir_buf_printf(&text, "; found on all %zu days, and the newer %zu agree", h->n_search,
+                        h->n_confirm);
     else if (h->kind == SEARCH_ANOMALY)
         weir_buf_append_str(&text, "; a single day can have any reason");
     else
@@ -131,15 +131,24 @@ static void say_tried(struct weir_buf *out, const struct search_result *r)
     static const char *const names[N_SEARCH_KINDS] = {"of pairs with lags of up to 3 days",
                                                       "of trends", "of weekdays",
                                                       "of changes of level", "of single days"};
+    size_t n_promising = 0, n_confirmed = 0;
     weir_buf_printf(out, "%zu tests were tried: ", r->n_tests);
-    for (size_t k = 0; k < N_SEARCH_KINDS; k++)
+    for (size_t k = 0; k < N_SEARCH_KINDS; k++) {
         weir_buf_printf(out, "%s%zu %s", k > 0 ? ", " : "", r->counts[k].n_tried, names[k]);
+        n_promising += r->counts[k].n_promising;
+        n_confirmed += r->counts[k].n_confirmed;
+    }
     weir_buf_append_str(out, ".");
     if (r->n_skipped > 0)
         weir_buf_printf(out,
-                        " %zu more were not tried, for there are too few days or the one metric "
-                        "is made of the other.",
+                        " %zu more were not tried: there are too few days, one metric is made of "
+                        "the other, or it wanders too slowly to tell.",
                         r->n_skipped);
+    if (r->n_tests > 0)
+        weir_buf_printf(out,
+                        " %zu stood out among so many; %zu findings were confirmed on the newer "
+                        "days.",
+                        n_promising, n_confirmed);
 }
 
 static void say_ceilings(struct weir_buf *out, const struct search_input *in)
@@ -155,12 +164,11 @@ enum weir_status search_say_all(struct search_work *w)
 {
     struct search_result *r = w->result;
     const struct search_input *in = r->input;
-    struct search_count all = {0};
     struct weir_buf text;
     weir_buf_init(&text, WORDS_BYTES);
-    for (size_t k = 0; k < N_SEARCH_KINDS; k++) {
-        all.n_promising += r->counts[k].n_promising;
-        all.n_confirmed += r->counts[k].n_confirmed;
+    if (in->n_days == 0 || in->n_rows == 0) {
+        weir_buf_append_str(&text, "There are no days to search. Nothing stands.");
+        return keep(w, &text, &r->words);
     }
     weir_buf_printf(&text,
                     "Searched %zu metrics on %zu days: the older %zu were searched, the newer %zu "
@@ -168,14 +176,9 @@ enum weir_status search_say_all(struct search_work *w)
                     in->n_rows, in->n_days, r->cut, in->n_days - r->cut);
     say_tried(&text, r);
     say_ceilings(&text, in);
-    if (r->n_tests > 0)
-        weir_buf_printf(&text,
-                        " %zu stood out among so many, %zu of what they say was found again on "
-                        "the newer days.",
-                        all.n_promising, all.n_confirmed);
-    weir_buf_append_str(&text, r->n == 0 ? " Nothing stands: what was seen is what chance makes of "
-                                           "so many tests, or the days are too few to tell."
-                                         : "");
+    if (r->n == 0)
+        weir_buf_append_str(&text, " Nothing stands: what was seen is what chance makes of so many "
+                                   "tests, or the days are too few to tell.");
     return keep(w, &text, &r->words);
 }
 

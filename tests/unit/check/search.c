@@ -281,6 +281,45 @@ TEST(a_day_far_off_is_told)
     arena_fini(&arena);
 }
 
+TEST(what_wanders_has_no_trend)
+{
+    struct arena arena;
+    size_t n_trends = 0;
+    begin(&arena);
+    for (uint64_t i = 0; i < 10; i++) {
+        struct search_result r;
+        person_make(&person, 300 + i, 0.985);
+        search(&r, &arena);
+        for (size_t k = 0; k < r.n; k++) {
+            enum search_kind kind = r.hypotheses[k].kind;
+            n_trends += kind == SEARCH_TREND || kind == SEARCH_CHANGE ? 1 : 0;
+        }
+        T_OK(r.n_skipped > 12);
+    }
+    T_OK(n_trends <= 2);
+    arena_fini(&arena);
+}
+
+TEST(a_long_tail_is_no_row_of_anomalies)
+{
+    struct arena arena;
+    size_t n_anomalies = 0;
+    begin(&arena);
+    for (uint64_t i = 0; i < 10; i++) {
+        struct search_result r;
+        plain_person(40 + i);
+        for (size_t row = 0; row < person.n_rows; row++) {
+            double mean = person_metrics[row].mean, sd = person.sd[row];
+            for (size_t day = 0; day < DAYS; day++)
+                person.x[row][day] = mean + sd * exp(0.5 * (person.x[row][day] - mean) / sd);
+        }
+        search(&r, &arena);
+        n_anomalies += r.counts[SEARCH_ANOMALY].n_reported;
+    }
+    T_OK(n_anomalies <= 3);
+    arena_fini(&arena);
+}
+
 static void stands_nothing(struct arena *arena)
 {
     struct search_result r;
