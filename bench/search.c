@@ -16,7 +16,7 @@
 
 #include "people.h"
 
-static void print_nulls(unsigned n_people, double phi, struct arena *arena)
+static void print_nulls(unsigned n_people, double phi, bool is_stretched, struct arena *arena)
 {
     unsigned n_validated = 0, n_reported = 0, n_cycles = 0;
     for (unsigned i = 0; i < n_people; i++) {
@@ -24,6 +24,7 @@ static void print_nulls(unsigned n_people, double phi, struct arena *arena)
         struct search_result r;
         arena_reset(arena);
         person_make(&p, i + 1, phi);
+        if (is_stretched) person_stretch(&p);
         if (person_search(&p, &r, arena) != WEIR_OK) abort();
         bool is_validated = false, is_reported = false, has_cycle = false;
         for (size_t k = 0; k < r.n; k++) {
@@ -38,8 +39,8 @@ static void print_nulls(unsigned n_people, double phi, struct arena *arena)
         n_reported += is_reported;
         n_cycles += has_cycle;
     }
-    if (phi < 0) printf("| any of 0 to 0.7 |");
-    else printf("| %.1f |", phi);
+    if (phi < 0) printf("| any of 0 to 0.7%s |", is_stretched ? ", not normal" : "");
+    else printf("| %g |", phi);
     printf(" %.1f | %.1f | %.1f |\n", 100.0 * n_validated / n_people, 100.0 * n_reported / n_people,
            100.0 * n_cycles / n_people);
     fflush(stdout);
@@ -105,11 +106,10 @@ int main(int argc, char **argv)
     arena_init(&arena, SEARCH_ARENA_BYTES);
     puts("| lag-1 | validated | reported | weekly course found |");
     puts("|---|---|---|---|");
-    print_nulls(n_people, -1, &arena);
-    for (int i = 0; i < 4; i++) {
-        static const double phis[] = {0, 0.3, 0.5, 0.7};
-        print_nulls(n_people, phis[i], &arena);
-    }
+    static const double phis[] = {-1, 0, 0.3, 0.5, 0.7, 0.85, 0.95};
+    for (size_t i = 0; i < sizeof phis / sizeof *phis; i++)
+        print_nulls(n_people, phis[i], false, &arena);
+    print_nulls(n_people, -1, true, &arena);
     print_planted(n_people, &arena);
     print_speed(&arena);
     arena_fini(&arena);

@@ -472,6 +472,14 @@ static enum weir_status judge_all(struct search_work *w, const struct ranked *be
     return WEIR_OK;
 }
 
+static bool is_valid(const struct search_input *in)
+{
+    if (in->n_rows > SEARCH_METRICS || in->n_days > SEARCH_DAYS) return false;
+    for (size_t i = 0; i < in->n_rows; i++)
+        if (!in->rows[i].metric || !in->rows[i].x) return false;
+    return true;
+}
+
 enum weir_status search_run(struct search_result *out, const struct search_input *input,
                             uint64_t seed, struct arena *arena)
 {
@@ -479,7 +487,7 @@ enum weir_status search_run(struct search_result *out, const struct search_input
     struct ranked best[CANDIDATES];
     size_t n_best = 0;
     *out = (struct search_result){.input = input};
-    if (input->n_rows > SEARCH_METRICS || input->n_days > SEARCH_DAYS) return WEIR_INVALID;
+    if (!is_valid(input)) return WEIR_INVALID;
     enum weir_status st = search_prepare(&w);
     if (st == WEIR_OK) st = try_all(&w);
     if (st == WEIR_OK) st = correct(&w);

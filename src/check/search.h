@@ -128,7 +128,8 @@ struct search_result {
 WEIR_MUST_CHECK enum weir_status search_input_of(struct search_input *out, struct dataset *d,
                                                  struct arena *arena);
 
-/* WEIR_INVALID for an input beyond the ceilings; WEIR_NOMEM, WEIR_LIMIT. */
+/* WEIR_INVALID for an input beyond the ceilings or a row without metric or days; WEIR_NOMEM,
+ * WEIR_LIMIT. */
 WEIR_MUST_CHECK enum weir_status search_run(struct search_result *out,
                                             const struct search_input *input, uint64_t seed,
                                             struct arena *arena);

@@ -20,7 +20,7 @@ enum {
     LEAST_PAIRS = 12,    /* that are as good as independent */
     LEAST_GROUP = 4,     /* of the weekdays in question */
     LEAST_HALF = 10,     /* on either side of a median */
-    TAIL_DAYS = 20,      /* farthest from it */
+    TAIL_DAYS = 14,      /* farthest from it */
 };
 static const double least_share = 0.1; /* of the days on each side of a change */
 

@@ -71,9 +71,22 @@ static void put_weekdays(struct weir_buf *out, uint8_t weekdays)
         if (weekdays >> i & 1) weir_buf_printf(out, "%ss", day_weekday_name(i));
 }
 
+static bool ends_plural(const char *end, const char *begin)
+{
+    return end - begin > 2 && end[-1] == 's' && end[-2] != 's';
+}
+
+/* Steps are, floors climbed are, the stress score is. */
+static bool is_plural(const char *title)
+{
+    const char *end = title + strlen(title), *first = strchr(title, ' ');
+    return ends_plural(end, title) || (first && ends_plural(first, title));
+}
+
 static void say_amount(struct weir_buf *out, const struct hypothesis *h, const char *than)
 {
-    weir_buf_printf(out, "%s is %s by ", h->x->title, direction(h->x, h->estimate > 0));
+    weir_buf_printf(out, "%s %s %s by ", h->x->title, is_plural(h->x->title) ? "are" : "is",
+                    direction(h->x, h->estimate > 0));
     put_amount(out, h->estimate, h->x);
     weir_buf_append_str(out, than);
 }
@@ -99,7 +112,8 @@ static void say_what(struct weir_buf *out, const struct hypothesis *h)
         say_amount(out, h, " than before");
         break;
     default:
-        weir_buf_printf(out, "On %s, %s was far %s the usual: ", day, h->x->title,
+        weir_buf_printf(out, "On %s, %s %s far %s the usual: ", day, h->x->title,
+                        is_plural(h->x->title) ? "were" : "was",
                         h->estimate > 0 ? "above" : "below");
         put_amount(out, h->estimate, h->x);
         weir_buf_append_str(out, h->estimate > 0 ? " more" : " less");

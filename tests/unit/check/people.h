@@ -79,6 +79,23 @@ static inline void person_make(struct person *p, uint64_t seed, double phi)
     }
 }
 
+/* Values that are not normal: a third of the metrics log-normal, a third nothing on most days, a
+ * third with long tails on both sides. */
+static inline void person_stretch(struct person *p)
+{
+    for (size_t row = 0; row < p->n_rows; row++) {
+        double mean = person_metrics[row].mean, sd = p->sd[row];
+        for (size_t i = 0; i < p->n_days; i++) {
+            double z = (p->x[row][i] - mean) / sd;
+            if (isnan(z)) continue;
+            if (row % 3 == 0) z = exp(0.7 * z) - 1;
+            else if (row % 3 == 1) z = z > 0.8 ? z : 0;
+            else z *= 0.6 * fabs(z);
+            p->x[row][i] = mean + sd * z;
+        }
+    }
+}
+
 /* As many metrics as wanted, whatever they are called. */
 static inline void person_make_wide(struct person *p, size_t n_rows, size_t n_days)
 {

@@ -375,6 +375,8 @@ TEST(what_is_too_much_is_refused)
     T_EQ(search_run(&r, &in, 1, &arena), WEIR_INVALID);
     in = (struct search_input){.rows = rows, .n_days = SEARCH_DAYS + 1};
     T_EQ(search_run(&r, &in, 1, &arena), WEIR_INVALID);
+    in = (struct search_input){.rows = rows, .n_rows = 1, .n_days = 9};
+    T_EQ(search_run(&r, &in, 1, &arena), WEIR_INVALID);
     arena_fini(&arena);
     person_make(&person, 10003, -1);
     person_plant(&person, PLANTED_WEEKEND, 2);
