@@ -20,6 +20,7 @@ struct command {
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 };
 
+extern const struct command ask_command;
 extern const struct command decode_command;
 extern const struct command gate_command;
 extern const struct command import_command;
@@ -31,6 +32,7 @@ extern const struct command series_command;
 extern const struct command serve_command;
 extern const struct command stat_command;
 extern const struct command store_command;
+extern const struct command trace_command;
 extern const struct command verify_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */

@@ -103,6 +103,56 @@ enum weir_status control_call(const char *folder, const char *method, const char
     return is_answered ? WEIR_OK : WEIR_IO;
 }
 
+/* In HTTP/1.0, so that the answer comes as it is, without chunks, and ends with the connection. */
+static bool send_watch(int fd, const char *path)
+{
+    struct weir_buf request;
+    weir_buf_init(&request, CONTROL_ANSWER_BYTES);
+    weir_buf_printf(
+        &request, "GET %s HTTP/1.0\r\nHost: localhost\r\nAccept: text/event-stream\r\n\r\n", path);
+    bool is_sent = weir_buf_status(&request) == WEIR_OK && send_all(fd, weir_buf_slice(&request));
+    weir_buf_fini(&request);
+    return is_sent;
+}
+
+/* Collects until the head is whole, then hands everything over if it is a stream. */
+static bool receive_stream(int fd, struct control_answer *answer, control_piece_fn piece,
+                           void *user)
+{
+    char bytes[PIECE_BYTES];
+    bool is_stream = false;
+    for (;;) {
+        ssize_t n = recv(fd, bytes, sizeof bytes, 0);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) return false;
+        if (n == 0) return answer->status != 0 && weir_buf_status(&answer->body) == WEIR_OK;
+        if (is_stream) {
+            if (!piece(user, slice_of(bytes, (size_t)n))) return true;
+            continue;
+        }
+        weir_buf_append(&answer->body, bytes, (size_t)n);
+        if (answer->status != 0 || !take_head(answer) || answer->status != 200) continue;
+        is_stream = true;
+        if (!piece(user, weir_buf_slice(&answer->body))) return true;
+        weir_buf_reset(&answer->body);
+    }
+}
+
+enum weir_status control_watch(const char *folder, const char *path, control_piece_fn piece,
+                               void *user, struct control_answer *answer)
+{
+    answer->status = 0;
+    weir_buf_init(&answer->body, CONTROL_ANSWER_BYTES);
+    int fd = connect_to(folder);
+    if (fd < 0) return errno == ENOENT || errno == ECONNREFUSED ? WEIR_NOT_FOUND : WEIR_IO;
+    errno = EPROTO;
+    bool is_answered = send_watch(fd, path) && receive_stream(fd, answer, piece, user);
+    int error = errno;
+    close(fd);
+    errno = error;
+    return is_answered ? WEIR_OK : WEIR_IO;
+}
+
 struct weir_slice control_error(struct control_answer *answer)
 {
     const struct weir_json *v = NULL;

@@ -22,5 +22,16 @@ WEIR_MUST_CHECK enum weir_status control_call(const char *folder, const char *me
                                               const char *path, struct weir_slice body,
                                               struct control_answer *answer);
 
+/* Bytes of an answer as they come. False: no more is wanted. */
+typedef bool (*control_piece_fn)(void *user, struct weir_slice piece);
+
+/*
+ * GETs an event stream and hands it over piece by piece until it ends. With a status of 200 the
+ * answer's body stays empty; any other is as from control_call().
+ */
+WEIR_MUST_CHECK enum weir_status control_watch(const char *folder, const char *path,
+                                               control_piece_fn piece, void *user,
+                                               struct control_answer *answer);
+
 /* The message of an error answer, or its bytes; borrowed from the answer until the next call. */
 struct weir_slice control_error(struct control_answer *answer);
