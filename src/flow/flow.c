@@ -300,9 +300,11 @@ static void set_options(struct flow *f, const struct flow_options *options)
     if (f->options.n_threads == 0)
         f->options.n_threads = n_processors > 0 ? (unsigned)n_processors : 1;
     if (f->options.n_threads > MAX_THREADS) f->options.n_threads = MAX_THREADS;
+    f->options.workflows = f->workflows;
+    CHECK(options->n_workflows <= FLOW_WORKFLOWS);
     for (size_t i = 0; i < options->n_workflows; i++) {
-        const struct workflow *w = options->workflows[i];
-        CHECK(w->n_steps > 0 && w->n_steps <= FLOW_STEPS);
+        f->workflows[i] = options->workflows[i];
+        CHECK(f->workflows[i]->n_steps > 0 && f->workflows[i]->n_steps <= FLOW_STEPS);
     }
 }
 

@@ -54,6 +54,7 @@ struct flow_step; /* an attempt at a step of a run */
 
 enum {
     FLOW_ID_BYTES = 64,           /* longest id of a run */
+    FLOW_WORKFLOWS = 16,          /* most workflows of an engine */
     FLOW_STEPS = 32,              /* most steps of a workflow */
     FLOW_PARTS = 16,              /* most parallel parts of a step */
     FLOW_OUTPUT_BYTES = 3 << 20,  /* largest output of a step */
@@ -107,7 +108,7 @@ struct workflow {
     void (*on_end)(struct flow_step *s, const struct flow_end *end);
 };
 
-/* 0 or NULL in any field means its default. */
+/* 0 or NULL in any field means its default. The workflows themselves are borrowed. */
 struct flow_options {
     const struct workflow *const *workflows;
     size_t n_workflows;

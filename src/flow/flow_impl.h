@@ -227,6 +227,7 @@ struct flow {
     unsigned magic;
     struct store *store;
     struct flow_options options;
+    const struct workflow *workflows[FLOW_WORKFLOWS];
     char holder[ULID_TEXT_LEN + 1];
     pthread_t *threads;
     unsigned n_threads;

@@ -246,12 +246,12 @@ static void hand_over(struct run *r, struct commit *c)
 static void on_landed(void *run, const struct commit_result *result)
 {
     struct run *r = run;
-    struct flow *f = r->flow;
-    if (result->status == WEIR_STORAGE || result->status == WEIR_SHUTDOWN) flow_break(f);
+    enum weir_status st = result->status; /* which is the commit's */
+    if (st == WEIR_STORAGE || st == WEIR_SHUTDOWN) flow_break(r->flow);
     pthread_mutex_lock(&r->lock);
     commit_free(r->commit);
     r->commit = NULL;
-    bool is_news = land(r, result->status);
+    bool is_news = land(r, st);
     /* Finals are left to the pool: they may be large, and this thread has others to serve. */
     struct commit *next = r->final == FINAL_NONE ? next_commit(r) : NULL;
     if (is_news) flow_post(r, NEWS_SENT);

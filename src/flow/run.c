@@ -347,7 +347,7 @@ static void landed_well(struct run *r, bool was_end)
     r->step_usd = r->now.step_usd;
     pthread_mutex_unlock(&r->lock);
     r->phase = PHASE_BETWEEN;
-    if (r->pause_ms > 0) pause_for(r, r->pause_ms);
+    if (r->pause_ms > 0 && !r->is_cancelled) pause_for(r, r->pause_ms);
 }
 
 /*
