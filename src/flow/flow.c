@@ -431,16 +431,16 @@ void flow_free(struct flow *f)
 
 void flow_stats(struct flow *f, struct flow_stats *out)
 {
-    *out = (struct flow_stats){.n_begun = atomic_load(&checked(f)->n_begun),
-                               .n_completed = atomic_load(&f->n_completed),
-                               .n_failed = atomic_load(&f->n_failed),
-                               .n_recovered = atomic_load(&f->n_recovered),
-                               .n_steps = atomic_load(&f->n_steps),
-                               .n_retries = atomic_load(&f->n_retries),
-                               .n_fenced = atomic_load(&f->n_fenced)};
-    pthread_mutex_lock(&f->lock);
-    out->n_in_flight = (unsigned)f->runs.len;
-    out->n_waiting = f->n_waiting;
-    out->n_running = f->n_running;
+    /* First who is there: whoever has gone by then was counted before. */
+    pthread_mutex_lock(&checked(f)->lock);
+    *out = (struct flow_stats){
+        .n_in_flight = (unsigned)f->runs.len, .n_waiting = f->n_waiting, .n_running = f->n_running};
     pthread_mutex_unlock(&f->lock);
+    out->n_begun = atomic_load(&f->n_begun);
+    out->n_completed = atomic_load(&f->n_completed);
+    out->n_failed = atomic_load(&f->n_failed);
+    out->n_recovered = atomic_load(&f->n_recovered);
+    out->n_steps = atomic_load(&f->n_steps);
+    out->n_retries = atomic_load(&f->n_retries);
+    out->n_fenced = atomic_load(&f->n_fenced);
 }
