@@ -124,7 +124,7 @@ static void try_lags(struct search_work *w, uint8_t x, uint8_t y)
     for (int lag = -SEARCH_LAGS; lag <= SEARCH_LAGS; lag++) {
         struct tried t = try_pair(&older[x], &older[y], lag);
         if (lag == 0 && fabs(t.effect) >= same_r) w->twin[y] = w->twin[x];
-        log_test(w, (struct search_test){.kind = SEARCH_PAIR, .x = x, .y = y, .lag = (int8_t)lag},
+        log_test(w, (struct search_test){.kind = SEARCH_PAIR, .x = x, .y = y, .lag = (int16_t)lag},
                  t);
     }
 }
@@ -394,17 +394,13 @@ static enum weir_status make_finding(struct search_work *w, struct hypothesis *h
 static void name_metrics(const struct search_work *w, struct hypothesis *h)
 {
     const struct search_test *t = h->test;
-    struct search_test turned = *t;
-    turned.x = t->y;
-    turned.y = t->x;
-    turned.lag = (int8_t)-t->lag;
+    const struct search_row *x = &w->input->rows[t->x], *y = &w->input->rows[t->y];
     bool is_level = t->lag == 0 && t->kind == SEARCH_PAIR;
-    bool is_turned = t->lag < 0 || (is_level && search_is_lever(w->input->rows[t->y].metric) &&
-                                    !search_is_lever(w->input->rows[t->x].metric));
-    const struct search_test *as = is_turned ? &turned : t;
-    h->x = w->input->rows[as->x].metric;
-    h->y = t->kind == SEARCH_PAIR ? w->input->rows[as->y].metric : NULL;
-    h->lag = as->lag;
+    bool is_turned =
+        t->lag < 0 || (is_level && search_is_lever(y->metric) && !search_is_lever(x->metric));
+    h->x = is_turned ? y->metric : x->metric;
+    if (t->kind == SEARCH_PAIR) h->y = is_turned ? x->metric : y->metric;
+    h->lag = is_turned ? -t->lag : t->lag;
 }
 
 static enum weir_status judge(struct search_work *w, const struct ranked *r, struct hypothesis *h)

@@ -74,7 +74,7 @@ const char *search_outcome_name(enum search_outcome o); /* "noise", "same thing"
 struct search_test {
     uint8_t kind, outcome; /* enum search_kind, enum search_outcome */
     uint8_t x, y;          /* rows; y only of pairs */
-    int8_t lag;            /* PAIR */
+    int16_t lag;           /* PAIR */
     uint8_t weekdays;      /* WEEKDAY: those tested against all others; bit 0 Monday … */
     bool is_of_all_days;   /* TREND, CHANGE: searched on all days, so it must be beyond doubt */
     uint16_t day;          /* CHANGE: the first of the new level; ANOMALY: the day; from 0 */

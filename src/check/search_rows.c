@@ -20,7 +20,9 @@ static const double search_share = 0.6, most_lag1 = 0.95, clip_sd = 4;
 
 struct known known_of(double *scratch, const double *x, size_t n)
 {
-    struct known k = {scratch, scratch + n, 0};
+    struct known k = {.n = 0};
+    k.day = scratch;
+    k.value = scratch + n;
     for (size_t i = 0; i < n; i++) {
         if (!isfinite(x[i])) continue;
         k.day[k.n] = (double)i;
