@@ -62,6 +62,10 @@ int lines_answer(lines_answer_fn answer, void *user)
         is_right = answer_line(&l) && is_right;
         output_line(&l.out);
     }
+    if (weir_buf_status(&l.line) != WEIR_OK) {
+        fputs("weir: a line is longer than 256 MiB; it and what follows is not answered\n", stderr);
+        is_right = false;
+    }
     weir_buf_fini(&l.out);
     weir_buf_fini(&l.members);
     weir_buf_fini(&l.line);

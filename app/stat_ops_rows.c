@@ -161,9 +161,9 @@ static void mark_beyond_fences(struct call *c, struct row all, struct row r)
 /* 1 for a value that stands out, else 0. */
 static void mark_anomalies(struct call *c, struct row all, struct row r)
 {
-    static const char *const rules[] = {"robust_z", "z", "tukey", NULL};
+    static const char *const rules[] = {"robust_z", "z", "tukey", "iqr", NULL};
     size_t rule = word_of(c, "rule", rules);
-    if (rule == 2) {
+    if (rule >= 2) {
         mark_beyond_fences(c, all, r);
         return;
     }
@@ -220,7 +220,7 @@ const struct stat_op stat_row_ops[] = {
     {"mean_ignore_missing", "x", "mean, n, n_missing", op_mean_ignore_missing},
     {"mean_ci_t", "x, confidence 0.95", "mean, lo, hi", op_mean_ci},
     {"robust_z", "x", "(x - median) / (1.4826 MAD) of each", op_robust_z},
-    {"anomalies", "x, rule robust_z|z|tukey, threshold 3.5|3|1.5", "indices", op_anomalies},
+    {"anomalies", "x, rule robust_z|z|tukey, threshold 3.5, 3, 1.5", "indices", op_anomalies},
     {"swc", "x, fraction 0.2", "smallest worthwhile change: fraction of the sd", op_swc},
     {"circular_clock_mean", "minutes", "mean_minute, circular_sd_min", op_circular},
     {.name = NULL},

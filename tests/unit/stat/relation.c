@@ -91,6 +91,21 @@ TEST(kendall_agrees_with_counting_all_pairs)
     T_OK(isnan(stat_kendall(x, y, 1, scratch)));
 }
 
+TEST(kendall_of_a_row_with_itself_is_exactly_one)
+{
+    static double x[MANY], down[MANY];
+    for (size_t n = 2; n < MANY; n += 1 + n / 3) {
+        for (size_t i = 0; i < n; i++) {
+            x[i] = (double)(t_random() % n);
+            down[i] = -x[i];
+        }
+        x[0] = -1;
+        down[0] = 1;
+        T_OK(stat_kendall(x, x, n, scratch) == 1);
+        T_OK(stat_kendall(x, down, n, scratch) == -1);
+    }
+}
+
 TEST(least_squares_of_a_line_is_the_line)
 {
     double x[] = {20000, 20001, 20003, 20010}, y[4];
