@@ -153,22 +153,12 @@ static void say_not_read(struct science *s, const struct questions *q)
     say(s, from);
 }
 
-/* At most so many bytes, cut behind a word. */
-static struct weir_slice cut(struct weir_slice text, size_t most)
-{
-    if (text.len <= most) return text;
-    text.len = most;
-    while (text.len > 0 && text.ptr[text.len - 1] != ' ') text.len--;
-    while (text.len > 0 && strchr(" ,;:", text.ptr[text.len - 1])) text.len--;
-    return text;
-}
-
 static void put_summary(struct science *s, struct weir_buf *out)
 {
     struct weir_slice summary = weir_buf_slice(s->summary.len > 0 ? &s->summary : &s->text);
     while (summary.len > 0 && summary.ptr[summary.len - 1] == ' ') summary.len--;
     weir_json_put_key(out, "summary");
-    weir_json_put_string(out, cut(summary, AGENT_SUMMARY_BYTES));
+    weir_json_put_string(out, text_cut(summary, AGENT_SUMMARY_BYTES));
 }
 
 static enum weir_status put_result(struct science *s, struct weir_buf *out)

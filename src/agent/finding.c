@@ -172,6 +172,8 @@ void claim_put(struct weir_buf *out, const struct claim *c, const char *agent)
     put_window(out, c->from, c->to);
     if (c->beside[0]) put_text(out, "beside", c->beside);
     if (c->is_causal) put_true(out, "causal");
+    if (c->n_tests > 0) put_number(out, "n_tests", (double)c->n_tests);
+    if (c->is_confirmed) put_true(out, "confirmed");
     weir_json_put_key(out, "plan");
     plan_put(out, c->plan);
     weir_json_put_key(out, "answer");

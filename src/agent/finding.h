@@ -54,7 +54,7 @@ struct entry {
 /* Days in order; NAN: no value. See struct finding. */
 struct claim_days {
     int32_t from;
-    double *a, *b;
+    const double *a, *b;
     size_t n_a, n_b;
     uint32_t weekend;
     size_t device_change, index;
@@ -73,7 +73,9 @@ struct claim {
     const char *metric, *metric_y; /* names; NULL */
     int lag;
     int32_t from, to;
-    bool is_causal; /* whether the one makes the other is what was asked */
+    bool is_causal;    /* whether the one makes the other is what was asked */
+    size_t n_tests;    /* that were tried to find it; 0: it was asked for */
+    bool is_confirmed; /* on days that were not searched */
     struct claim_days days;
     struct entry entries[CLAIM_ENTRIES];
     size_t n_entries;
@@ -167,10 +169,10 @@ uint16_t rows_device(const struct day_rows *r); /* of most days; 0: not known */
 WEIR_MUST_CHECK enum weir_status entries_make(struct claim *claim, struct dataset *d,
                                               struct arena *arena);
 /* The ends of a trend's line, which goes through the middle of its days, and what is between. */
-void entries_add_line(struct claim *claim, const struct day_rows *rows, double slope_of_day);
+void entries_add_line(struct claim *claim, double slope_of_day);
 /* Of one day that stands out: its value and what is usual, instead of all others. */
-WEIR_MUST_CHECK enum weir_status entries_of_day(struct claim *claim, const struct day_rows *rows,
-                                                const struct plan_row *row, struct arena *arena);
+WEIR_MUST_CHECK enum weir_status entries_of_day(struct claim *claim, const struct plan_row *row,
+                                                struct arena *arena);
 /* Leaves these out; names end with NULL. */
 void entries_drop(struct claim *claim, const char *const *names);
 const struct entry *entry_find(const struct claim *claim, const char *name); /* NULL */
@@ -185,6 +187,9 @@ void span_put(struct weir_buf *out, int32_t from, int32_t to);
 
 /* "resting heart rate" */
 void subject_put(struct weir_buf *out, const struct plan *plan);
+
+/* At most so many bytes, cut behind a word. */
+struct weir_slice text_cut(struct weir_slice text, size_t most);
 
 /* What is claimed, one sentence without a full stop. NULL: no memory. */
 const char *claim_words(const struct claim *claim, struct arena *arena);

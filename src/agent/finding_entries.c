@@ -224,25 +224,25 @@ struct middle {
     size_t n;
 };
 
-static struct middle middle_of(const struct day_rows *rows)
+static struct middle middle_of(const struct claim_days *days)
 {
     struct middle m = {.first = NAN, .last = NAN};
-    for (size_t i = 0; i < rows->n; i++) {
-        if (isnan(rows->x[i])) continue;
+    for (size_t i = 0; i < days->n_a; i++) {
+        if (isnan(days->a[i])) continue;
         m.n++;
         m.x += ((double)i - m.x) / (double)m.n;
-        m.y += (rows->x[i] - m.y) / (double)m.n;
+        m.y += (days->a[i] - m.y) / (double)m.n;
         if (isnan(m.first)) m.first = (double)i;
         m.last = (double)i;
     }
     return m;
 }
 
-void entries_add_line(struct claim *claim, const struct day_rows *rows, double slope_of_day)
+void entries_add_line(struct claim *claim, double slope_of_day)
 {
     const struct plan *plan = claim->plan;
     const struct metric *metric = claim_subject(plan);
-    struct middle m = middle_of(rows);
+    struct middle m = middle_of(&claim->days);
     const char *unit = plan->unit ? plan->unit : metric->unit;
     add(claim, "change", slope_of_day * (m.last - m.first), plan_is_clock(plan) ? "min" : unit,
         m.n);
@@ -251,17 +251,18 @@ void entries_add_line(struct claim *claim, const struct day_rows *rows, double s
     add(claim, "to", m.y + slope_of_day * (m.last - m.x), unit, m.n);
 }
 
-enum weir_status entries_of_day(struct claim *claim, const struct day_rows *rows,
-                                const struct plan_row *row, struct arena *arena)
+enum weir_status entries_of_day(struct claim *claim, const struct plan_row *row,
+                                struct arena *arena)
 {
     const char *unit = "";
+    const struct claim_days *days = &claim->days;
     size_t n = 0;
-    double *others = arena_alloc(arena, rows->n * sizeof *others), usual = NAN;
+    double *others = arena_alloc(arena, days->n_a * sizeof *others), usual = NAN;
     if (!others) return arena->status;
     for (size_t i = 0; i < claim->n_entries; i++)
         if (claim->entries[i].from == row->day) unit = claim->entries[i].unit;
-    for (size_t i = 0; i < rows->n; i++)
-        if (!isnan(rows->x[i]) && i != claim->days.index) others[n++] = rows->x[i] - rows->shift;
+    for (size_t i = 0; i < days->n_a; i++)
+        if (!isnan(days->a[i]) && i != days->index) others[n++] = days->a[i] - days->shift;
     claim->n_entries = 0;
     add(claim, "value", row->value, unit, 1);
     move_window(claim, "value", row->day, row->day);

@@ -159,7 +159,7 @@ static enum weir_status make_trend(struct maker *m)
     if (st == WEIR_OK) st = add(m, CLAIM_TREND, &trend);
     if (st != WEIR_OK) return st;
     set_days(trend, &rows);
-    entries_add_line(trend, &rows, m->answer->number / days_per(m->plan->per));
+    entries_add_line(trend, m->answer->number / days_per(m->plan->per));
     return finish(m, trend, value);
 }
 
@@ -324,7 +324,7 @@ static enum weir_status add_anomaly(struct maker *m, const struct day_rows *rows
     if (st != WEIR_OK) return st;
     set_days(c, rows);
     c->days.index = (size_t)(row->day - rows->from);
-    st = entries_of_day(c, rows, row, m->c->arena);
+    st = entries_of_day(c, row, m->c->arena);
     return st == WEIR_OK ? name(m, c) : st;
 }
 

@@ -77,6 +77,16 @@ void subject_put(struct weir_buf *out, const struct plan *plan)
     weir_buf_append_str(out, title);
 }
 
+struct weir_slice text_cut(struct weir_slice text, size_t most)
+{
+    while (text.len > 0 && text.ptr[text.len - 1] == ' ') text.len--;
+    if (text.len <= most) return text;
+    text.len = most;
+    while (text.len > 0 && text.ptr[text.len - 1] != ' ') text.len--;
+    while (text.len > 0 && strchr(" ,;:", text.ptr[text.len - 1])) text.len--;
+    return text;
+}
+
 /* ---- claims ---- */
 
 static double number_of(const struct claim *c, const char *name)
@@ -92,17 +102,33 @@ static const char *more_word(const struct plan *plan, bool is_higher)
     return is_higher ? "higher " : "lower ";
 }
 
+/* "weekends", "weekdays", "Saturdays", "other days" */
+static void put_weekdays(struct weir_buf *out, const struct plan_where *where)
+{
+    uint32_t set = where->n == 1 ? where->conditions[0].set : 0;
+    unsigned day = 0;
+    while (day < 7 && set != 1u << day) day++;
+    if (set == 0x60) weir_buf_append_str(out, "weekends");
+    else if (set == 0x1F) weir_buf_append_str(out, "weekdays");
+    else if (day < 7) weir_buf_printf(out, "%ss", day_weekday_name(day));
+    else weir_buf_append_str(out, "other days");
+}
+
 static void put_windows(struct weir_buf *out, const struct claim *c)
 {
     const struct plan_answer *a = c->answer;
     bool has_groups = a->from == a->from_b && a->to == a->to_b;
-    weir_buf_append_str(out, more_word(c->plan, number_of(c, "a") > number_of(c, "b")));
+    weir_buf_append_str(out, more_word(c->plan, number_of(c, "diff") > 0));
     subject_put(out, c->plan);
-    if (c->kind == CLAIM_WEEKDAYS)
-        weir_buf_printf(out, " on %s than on %s, ", c->days.is_flipped ? "weekdays" : "weekends",
-                        c->days.is_flipped ? "weekends" : "weekdays");
-    else
+    if (c->kind == CLAIM_WEEKDAYS) {
+        weir_buf_append_str(out, " on ");
+        put_weekdays(out, &c->plan->where);
+        weir_buf_append_str(out, " than on ");
+        put_weekdays(out, &c->plan->where_b);
+        weir_buf_append_str(out, ", ");
+    } else {
         weir_buf_append_str(out, has_groups ? " on the one kind of days than on the other, " : " ");
+    }
     span_put(out, a->from, a->to);
     if (has_groups) return;
     weir_buf_append_str(out, " than ");
@@ -116,8 +142,9 @@ static void put_pair(struct weir_buf *out, const struct claim *c)
     weir_buf_printf(out, " and %s%s", c->plan->with->title, lag > 0 ? " " : "");
     if (lag > 0) amount_put(out, lag, "days");
     if (lag > 0) weir_buf_append_str(out, c->lag < 0 ? " earlier" : " later");
-    weir_buf_append_str(out, c->answer->number < 0 ? " go opposite ways, " : " go together, ");
+    weir_buf_append_str(out, number_of(c, "r") < 0 ? " go opposite ways, " : " go together, ");
     span_put(out, c->from, c->to);
+    if (c->n_tests > 0) weir_buf_append_str(out, ", week and drift taken out");
 }
 
 static void put_trend(struct weir_buf *out, const struct claim *c)

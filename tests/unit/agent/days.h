@@ -51,14 +51,19 @@ static inline void days_add(struct desk *d, struct days_of of)
     T_EQ(dataset_add_series(d->c.data, &s), WEIR_OK);
 }
 
-/* What data_science brings for the question; it is the output of the main agent from then on. */
-static inline const struct weir_json *days_work(struct desk *d)
+/* What an agent brings for the question; it is the output of the main agent from then on. */
+static inline const struct weir_json *days_work_of(struct desk *d, const char *agent)
 {
     weir_buf_reset(&d->out);
-    T_EQ(agent_work(&d->c, "data_science", d->c.question, &d->out), WEIR_OK);
+    T_EQ(agent_work(&d->c, agent, d->c.question, &d->out), WEIR_OK);
     weir_buf_append_char(&d->out, '\0');
     desk_set(d, "run_main_agent", d->out.ptr);
     return desk_output(d, "run_main_agent");
+}
+
+static inline const struct weir_json *days_work(struct desk *d)
+{
+    return days_work_of(d, "data_science");
 }
 
 static inline const struct weir_json *member_at(const struct weir_json *list, size_t i)
@@ -93,7 +98,13 @@ static inline double value_of(const struct weir_json *entries, const char *claim
     return value;
 }
 
-/* Numbers of a text that no entry of the result's findings is the home of; each is reported. */
+static inline void put_members(struct weir_buf *out, const struct weir_json *list)
+{
+    for (const struct weir_json *e = weir_json_first(list); e; e = weir_json_next(e))
+        weir_json_put_value(out, e);
+}
+
+/* Numbers of a text that no entry of the result is the home of; each is reported. */
 static inline size_t days_lacking(struct desk *d, const struct weir_json *result, const char *key)
 {
     struct weir_buf all;
@@ -105,10 +116,8 @@ static inline size_t days_lacking(struct desk *d, const struct weir_json *result
     arena_init(&arena, VERIFY_ARENA_BYTES);
     weir_json_put_begin_array(&all);
     const struct weir_json *f = weir_json_first(weir_json_get_str(result, "findings"));
-    for (; f; f = weir_json_next(f))
-        for (const struct weir_json *e = weir_json_first(weir_json_get_str(f, "entries")); e;
-             e = weir_json_next(e))
-            weir_json_put_value(&all, e);
+    for (; f; f = weir_json_next(f)) put_members(&all, weir_json_get_str(f, "entries"));
+    put_members(&all, weir_json_get_str(result, "facts"));
     weir_json_put_end_array(&all);
     T_EQ(ledger_read(&ledger, desk_json(d, weir_buf_slice(&all)), &arena, error), WEIR_OK);
     struct verify_input input = {

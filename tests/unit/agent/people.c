@@ -38,7 +38,7 @@ static void is_checked(const struct weir_json *output)
     }
 }
 
-static void ask(struct dataset *data, struct weir_slice question)
+static void ask_agent(struct dataset *data, const char *agent, struct weir_slice question)
 {
     struct desk d;
     char text[2048];
@@ -46,11 +46,16 @@ static void ask(struct dataset *data, struct weir_slice question)
     desk_init(&d, text);
     struct dataset *own = d.c.data;
     d.c.data = data;
-    const struct weir_json *result = days_work(&d);
+    const struct weir_json *result = days_work_of(&d, agent);
     is_whole(&d, result);
     is_checked(desk_run(&d, agent_validate));
     d.c.data = own;
     desk_fini(&d);
+}
+
+static void ask(struct dataset *data, struct weir_slice question)
+{
+    ask_agent(data, "data_science", question);
 }
 
 TEST(each_question_of_the_page_is_answered_with_numbers_that_have_a_home)
@@ -114,4 +119,14 @@ TEST(each_question_of_the_samples_is_answered_with_numbers_that_have_a_home)
         person_close(&p);
     }
     T_OK(n > 100);
+}
+
+TEST(what_the_investigator_says_of_people_has_a_home)
+{
+    static const char *const people[] = {"p01", "u01", "u02", "u03", "u04", "u05", "u06"};
+    for (size_t i = 0; i < sizeof people / sizeof *people; i++) {
+        struct person p = person_open(T_SOURCE_ROOT "/tests/data/people", people[i]);
+        ask_agent(p.data, "investigator", SLICE("Is there anything interesting in my data?"));
+        person_close(&p);
+    }
 }
