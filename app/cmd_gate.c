@@ -179,7 +179,7 @@ static bool read_finding(struct gating *t, const struct weir_json *line, struct 
     *f = (struct finding){.kind = kinds[i].kind,
                           .metric = read_metric(inputs, "metric"),
                           .metric_y = read_metric(inputs, "metric_y")};
-    if (!f->metric) f->metric = read_metric(inputs, "metric_x");
+    if (!weir_json_get_str(inputs, "metric")) f->metric = read_metric(inputs, "metric_x");
     /* Another source of the same metric is welcome, and no duty. */
     bool has_b = kinds[i].b && (f->kind != FINDING_ANOMALY || weir_json_get_str(inputs, "other"));
     if (!read_days(t, inputs, kinds[i].a, &f->a) ||

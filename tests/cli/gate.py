@@ -190,6 +190,12 @@ def check_odd(weir, count):
                     f"{line['id']}: {answer}")
 
 
+def check_unknown_metric(weir, count):
+    line = {"kind": "mean", "inputs": METRICS | {"metric": "luck", "x": [60, 61] * 30}}
+    _, got = answers(weir, [line])
+    count.check(got[0]["gates"][1]["status"] == "failed", "another name does not save a metric")
+
+
 def check_infinite(weir, count):
     """Numbers beyond the range of a double are values that cannot be, not errors."""
     for kind, rows in KINDS.items():
@@ -216,6 +222,7 @@ def main():
     check_other_source(weir, count)
     check_odd(weir, count)
     check_infinite(weir, count)
+    check_unknown_metric(weir, count)
     check_wrong(weir, count)
     return count.finish()
 
