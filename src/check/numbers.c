@@ -311,7 +311,8 @@ static size_t take_small(const struct tokens *ts, size_t i, size_t row, double *
 {
     struct number small = {.scale = 1};
     size_t at = i;
-    at += token_is_sign(ts, at, ',') || word_is(token_text(ts, at), "and");
+    bool has_comma = token_is_sign(ts, at, ',');
+    at += has_comma || word_is(token_text(ts, at), "and");
     bool is_glued = token_at(ts, at)->is_glued;
     size_t used = token_at(ts, at)->kind == TOKEN_NUMBER ? read_digits(ts, at, &small)
                                                          : read_words(ts, at, &small);
@@ -319,7 +320,8 @@ static size_t take_small(const struct tokens *ts, size_t i, size_t row, double *
     *value = small.value;
     at += used;
     at += token_is_dash(ts, at);
-    if (word_in(token_text(ts, at), compounds[row].small)) return at + 1 - i;
+    bool is_compared = has_comma && word_direction(token_text(ts, at + 1)) != 0;
+    if (word_in(token_text(ts, at), compounds[row].small)) return is_compared ? 0 : at + 1 - i;
     return is_glued && at == i + used ? used : 0; /* 7h12 */
 }
 
@@ -329,7 +331,8 @@ static size_t take_compound(const struct tokens *ts, size_t i, struct number *n)
     for (size_t row = 0; row < sizeof compounds / sizeof *compounds; row++) {
         double more;
         struct weir_slice unit = {n->unit, strlen(n->unit)};
-        if (!word_in(unit, compounds[row].large)) continue;
+        bool is_whole = fmod(n->value, 1) == 0; /* "6.4 hours, 24 minutes more" are two */
+        if (!is_whole || !word_in(unit, compounds[row].large)) continue;
         size_t taken = take_small(ts, i + used, row, &more);
         if (taken == 0) continue;
         n->value = (n->value < 0 ? -1 : 1) * (fabs(n->value) * compounds[row].times + more);

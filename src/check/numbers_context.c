@@ -13,6 +13,7 @@ enum {
     REACH_BEHIND = 5, /* words: "3 bpm a night lower" */
     REACH_ASIDE = 8,  /* tokens in brackets between: "2.3 kg (5 lb) lighter" */
     MOST_HEADINGS = 20,
+    MOST_LABEL = 30,   /* "zone 2", "iOS 18"; beyond that it is a value */
     REACH_BEFORE = 64, /* words of a sentence before the number */
     REACH_ROW = 256,   /* words of a row of a table */
     KEYCAP = 0x20E3,
@@ -131,7 +132,7 @@ static bool is_labelled(const struct context *c, const struct number *n)
     if (sign_before(c, n, 1, '.') && word_in(word_before(c, n, 2), "no|nr|fig")) return true;
     if (word_in(before, "day|week|month|night") && is_bare(c, n) && before.len > 0)
         return before.ptr[0] < 'a' || n->unit_class == UNIT_NONE;
-    return (is_bare(c, n) || n->slack == 0.5) && n->value < 100 && word_is_label(before) &&
+    return (is_bare(c, n) || n->slack == 0.5) && n->value <= MOST_LABEL && word_is_label(before) &&
            n->unit_class == UNIT_NONE;
 }
 
@@ -387,6 +388,18 @@ static bool is_fall(const struct context *c, const struct number *n)
     return false;
 }
 
+/* "a week", "per month", "/day", "each night", "weekly" behind a number and its unit. */
+static double rate_of(const struct context *c, const struct number *n)
+{
+    size_t i = n->last + 1u;
+    while (i < c->ts->n && token_at(c->ts, i)->end <= n->unit_end) i++;
+    i += word_is(word(c, i), "times");
+    bool is_adverb = word_in(word(c, i), "daily|nightly|weekly|monthly|yearly|annually");
+    bool is_joint = word_in(word(c, i), "a|per|each|every") || token_is_sign(c->ts, i, '/');
+    if (!is_adverb && !is_joint) return 0;
+    return word_rate(word(c, is_adverb ? i : i + 1));
+}
+
 void context_read(const struct tokens *ts, struct numbers *all)
 {
     struct context c = {.ts = ts, .all = all};
@@ -397,6 +410,7 @@ void context_read(const struct tokens *ts, struct numbers *all)
         if (n->kind != NUMBER_AMOUNT) continue;
         read_p_bound(&c, n);
         n->is_cell = is_cell(&c, n);
+        n->rate_days = rate_of(&c, n);
         n->is_decade = is_decade(&c, n);
         if (n->is_decade) n->unit_class = UNIT_NONE; /* its s is no second */
         int direction = direction_behind(&c, n);

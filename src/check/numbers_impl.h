@@ -63,6 +63,7 @@ struct number {
     enum unit_class unit_class;
     char unit[UNIT_BYTES];
     double long_days;
+    double rate_days;     /* "a week": 7; 0: not said */
     double scale;         /* "4.2 × 10^9": also as 4.2e9; else 1 */
     bool is_joined;       /* "10 500": the next number may go on with this one */
     double change;        /* "doubled": also as +100 percent, NAN: no */
@@ -104,6 +105,7 @@ enum unit_class word_unit(struct weir_slice word, double *long_days);
 bool word_is_label(struct weir_slice word);    /* type 2, zone 2, Step 1 */
 bool word_is_rhetoric(struct weir_slice word); /* three things */
 int word_direction(struct weir_slice word);    /* -1 lower, +1 higher, 0 neither */
+double word_rate(struct weir_slice word);      /* days of day, week, month, year; 0 */
 bool word_is_fall(struct weir_slice word);     /* fell, lost, a drop */
 
 /* ---- numbers_unit.c ---- */

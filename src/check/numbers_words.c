@@ -120,7 +120,7 @@ bool word_is_label(struct weir_slice word)
                    "type|zone|stage|phase|step|table|figure|fig|section|option|chapter|version|"
                    "series|gen|generation|part|tip|no|nr|number|omega|vitamin|ios|watchos|android|"
                    "watch|ring|charge|versa|sense|fenix|forerunner|grade|class|rule|point|goal|"
-                   "question|finding|priority|level|item|note|appendix|category|tier|group|cohort|"
+                   "question|finding|priority|item|note|appendix|category|tier|group|cohort|"
                    "scenario|experiment|hypothesis|round|quarter|reference|ref|footnote|gate");
 }
 
@@ -138,6 +138,19 @@ bool word_is_rhetoric(struct weir_slice word)
                    "number|averages|results|trends|insights|insight|goals|goal|priorities|"
                    "experiment|experiments|devices|sources|series|variables|values|figures|"
                    "gates|halves|ends");
+}
+
+double word_rate(struct weir_slice word)
+{
+    static const struct word_value table[] = {
+        {"d|day|night|daily|nightly", 1},
+        {"week|wk|weekly", 7},
+        {"month|mo|monthly", 30.4375},
+        {"year|yr|annum|yearly|annually", 365.25},
+        {NULL, 0},
+    };
+    double days = 0;
+    return look_up(table, word, &days) ? days : 0;
 }
 
 bool word_is_fall(struct weir_slice word)

@@ -65,16 +65,18 @@ static double distance(const struct number *n, double shown, double entry, doubl
 
 enum entry_class { ENTRY_PLAIN, ENTRY_COUNT, ENTRY_PERCENT, ENTRY_FRACTION, ENTRY_UNIT };
 
-/* "min/day" and "hours per night" are minutes and hours. */
-static struct weir_slice without_rate(struct weir_slice unit)
+/* "min/day" and "hours per night" are minutes and hours; *days is what they are for, or 0. */
+static struct weir_slice without_rate(struct weir_slice unit, double *days)
 {
-    static const char *const rates[] = {"/day",       "/night",    "/week", " per day",
-                                        " per night", " per week", "/d"};
-    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++) {
-        size_t len = strlen(rates[i]);
-        if (unit.len > len &&
-            word_is((struct weir_slice){unit.ptr + unit.len - len, len}, rates[i]))
-            return (struct weir_slice){unit.ptr, unit.len - len};
+    static const char *const marks[] = {"/", " per ", " a "};
+    *days = 0;
+    for (size_t i = unit.len; i-- > 1;) {
+        for (size_t k = 0; k < sizeof marks / sizeof *marks; k++) {
+            size_t len = strlen(marks[k]);
+            if (unit.len - i <= len || memcmp(unit.ptr + i, marks[k], len) != 0) continue;
+            *days = word_rate(slice_from(unit, i + len));
+            if (*days > 0) return (struct weir_slice){unit.ptr, i};
+        }
     }
     return unit;
 }
@@ -202,11 +204,16 @@ static void read_bare(const struct number *n, struct weir_slice unit, enum entry
     if (c == ENTRY_PERCENT && fabs(n->value) <= 1) add(r, value / 100);
 }
 
-static void read_entry(const struct number *n, const struct ledger_entry *e, struct readings *r)
+static void read_entry(const struct number *n, const struct ledger_entry *given, struct readings *r)
 {
-    struct weir_slice unit = without_rate(e->unit);
-    if (unit_find(e->unit)) unit = e->unit;
+    double days;
+    struct weir_slice unit = without_rate(given->unit, &days);
+    if (unit_find(given->unit)) unit = given->unit;
     enum entry_class c = class_of(unit);
+    struct ledger_entry turned = *given;
+    const struct ledger_entry *e = &turned;
+    /* So much a week is more in a month. */
+    if (days > 0 && n->rate_days > 0) turned.value *= n->rate_days / days;
     r->n = 0;
     switch (n->unit_class) {
     case UNIT_NONE: read_bare(n, unit, c, e->value, r); break;
@@ -282,7 +289,8 @@ static bool is_pace(struct weir_slice unit)
 /* A time against an entry in minutes after midnight; hh:mm may also be a duration. */
 static double clock_distance(const struct number *n, const struct ledger_entry *e)
 {
-    struct weir_slice unit = without_rate(e->unit);
+    double days;
+    struct weir_slice unit = without_rate(e->unit, &days);
     double minutes = e->value, best = INFINITY;
     bool is_time = word_is(unit, "clock");
     if (is_pace(e->unit)) return pace_distance(n, e);

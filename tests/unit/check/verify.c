@@ -166,6 +166,16 @@ TEST(percents_points_and_ratios_are_told_apart)
               "20 % lower. 20 % higher. 80 % of it. At 20 %.", NULL, "x - x -");
 }
 
+TEST(what_is_so_much_a_week_is_more_in_a_month)
+{
+    homes_are("[{\"claim\":\"w\",\"value\":-0.18,\"unit\":\"kg/week\"}]",
+              "Down 0.18 kg a week, 0.18 kg per week, 180 g weekly, 0.78 kg a month, 9.4 kg per "
+              "year, 0.18 kg; 0.18 kg a month lower, 0.18 lb a week lower",
+              NULL, "w w w w w w - -");
+    homes_are("[{\"claim\":\"s\",\"value\":3.2,\"unit\":\"sessions/week\"}]",
+              "3.2 times a week, 14 times a month, 3.2 sessions, 3.2 times a day", NULL, "s s s -");
+}
+
 TEST(what_rose_did_not_fall_by_as_much)
 {
     homes_are("[{\"claim\":\"x.change\",\"value\":3}]",
