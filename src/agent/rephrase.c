@@ -94,6 +94,24 @@ static struct weir_slice state_of(struct focus *f, const char *thing)
     return formed(f, "How is my ", thing, "?");
 }
 
+/* "Why is my pulse higher this week?": how it changed in the window that the end names. */
+static struct weir_slice change_in_window(struct focus *f, const char *thing)
+{
+    char head[THING_BYTES + 32], tail[FOCUS_BYTES / 2];
+    struct ask_reading *reading = arena_alloc(f->c->arena, sizeof *reading);
+    size_t end = f->said.n > 0 ? f->said.n - 1 : 0;
+    snprintf(head, sizeof head, "Did my %s change ", thing);
+    for (size_t i = 1; i < end && reading; i++) {
+        if (said_join(&f->said, i, end, tail, sizeof tail) == 0) continue;
+        struct weir_slice text = formed(f, head, tail, "?");
+        if (ask_read(reading, text, f->c->data, f->c->arena) != WEIR_OK) break;
+        const struct plan_window *w = &reading->plan.window;
+        bool is_open = w->last == 0 && w->from == DAY_NONE && w->to == DAY_NONE;
+        if (reading->is_understood && !is_open) return text;
+    }
+    return (struct weir_slice){0};
+}
+
 static struct weir_slice for_science(struct focus *f)
 {
     char thing[THING_BYTES];
@@ -106,6 +124,9 @@ static struct weir_slice for_science(struct focus *f)
     bool has_thing = find_thing(f, thing);
     const char *usual = has_thing ? NULL : usual_thing(f);
     if (!has_thing && !usual) return f->question;
+    bool is_of_change = weir_slice_is(f->pattern, "why") || weir_slice_is(f->pattern, "meaningful");
+    text = has_thing && is_of_change ? change_in_window(f, thing) : (struct weir_slice){0};
+    if (text.len > 0) return text;
     return state_of(f, has_thing ? thing : usual);
 }
 

@@ -132,16 +132,19 @@ static uint8_t thing_words(const struct said *s, size_t at)
     return nearest.len > 0 && is_thing(nearest, NULL) ? 1 : 0;
 }
 
-/* "Run an analysis" is no run. */
-static void forget_other_runs(struct said *s)
+/* "Run an analysis" is no run, and a "next step" was not walked. */
+static void forget_others(struct said *s)
 {
-    size_t from, end = 0;
-    for (size_t at = 0; said_find_from(s,
-                                       "run|ran|running|rerun a|an|the|some|another|this|my? "
-                                       "analysis|check|scan|report|numbers|query|script|code|test",
-                                       at, &from, &end);
-         at = end)
-        s->words[from].thing = 0;
+    static const char *const others[] = {
+        "run|ran|running a|an|the|some|another|my? analysis|check|scan|report|query|script|test",
+        "next|first|small|baby|simple|concrete|practical step|steps",
+        "step|steps by|to|toward|towards|should|can|could",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        size_t from, end = 0;
+        for (size_t at = 0; said_find_from(s, others[i], at, &from, &end); at = end)
+            for (size_t k = from; k < end; k++) s->words[k].thing = 0;
+    }
 }
 
 enum weir_status said_read(struct said *out, struct weir_slice text, struct dataset *data,
@@ -162,7 +165,7 @@ enum weir_status said_read(struct said *out, struct weir_slice text, struct data
     if (st != WEIR_OK) return st;
     push(out, SLICE(""), NAN);
     for (size_t i = 0; i < out->n; i++) out->words[i].thing = thing_words(out, i);
-    forget_other_runs(out);
+    forget_others(out);
     return WEIR_OK;
 }
 

@@ -65,6 +65,7 @@ static enum weir_status add_finding(struct synthesis *s, const struct weir_json 
                        .kind = agent_text(finding, "kind"),
                        .verdict = agent_text(checked, "verdict"),
                        .assessment = agent_text(checked, "assessment"),
+                       .doubt = agent_text(checked, "doubt"),
                        .beside = agent_text(finding, "beside")};
     const struct weir_json *plan = weir_json_get_str(finding, "plan");
     plan_init(&t->plan);
@@ -96,8 +97,11 @@ static enum weir_status add_all(struct synthesis *s)
     const struct weir_json *more =
         weir_json_get_str(agent_output(s->c, "reflection"), "follow_ups");
     for (const struct weir_json *f = weir_json_first(more); f && st == WEIR_OK;
-         f = weir_json_next(f))
+         f = weir_json_next(f)) {
+        size_t before = s->n_findings;
         st = add_result(s, weir_json_get_str(f, "result"));
+        for (size_t i = before; i < s->n_findings; i++) s->findings[i]->is_follow_up = true;
+    }
     return st;
 }
 
@@ -151,6 +155,21 @@ static bool is_rejected(const struct told *t)
     return told_is(t->verdict, "rejected");
 }
 
+/* Whether a mean of the same days was said, so that a comparison need not say it again. */
+static bool was_level_said(const struct synthesis *s, const struct told *t)
+{
+    if (!t->has_plan || t->plan.op != PLAN_COMPARE || t->plan.where.n + t->plan.where_b.n > 0)
+        return false;
+    for (size_t i = 0; i < s->n_findings; i++) {
+        const struct told *o = s->findings[i];
+        bool is_mean = o->has_plan && o->plan.op == PLAN_AGGREGATE && o->plan.stat == t->plan.stat;
+        if (s->was_said[i] && is_mean && o->plan.metric == t->plan.metric && o->from == t->from &&
+            o->to == t->to && !is_rejected(o))
+            return true;
+    }
+    return false;
+}
+
 /* Two findings that belong together become one paragraph. False: nothing was said. */
 static bool say_finding(struct synthesis *s, size_t i)
 {
@@ -164,7 +183,8 @@ static bool say_finding(struct synthesis *s, size_t i)
     size_t start = v->out.len;
     bool is_level = claim && told_is(claim->kind, "level");
     bool needs_value = !claim || is_rejected(claim) || is_level || has_effect(v, t);
-    if (needs_value) say_claim(v, t, NULL);
+    if (needs_value && was_level_said(s, t)) say_against(v, t);
+    else if (needs_value) say_claim(v, t, NULL);
     bool was_value = v->out.len > start;
     if (claim && !s->was_said[at]) {
         s->was_said[at] = true;
@@ -176,14 +196,30 @@ static bool say_finding(struct synthesis *s, size_t i)
     return false;
 }
 
+/* A second look that has shown nothing more adds nothing. */
+static bool is_to_say(struct synthesis *s, size_t i)
+{
+    const struct told *t = s->findings[i];
+    size_t at;
+    if (t->is_follow_up && is_rejected(t)) return false;
+    return t->beside.len == 0 || !find(s, t->beside, &at);
+}
+
+static size_t say_of_kind(struct synthesis *s, const char *kind, size_t most)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < s->n_findings && n < most; i++)
+        if ((!kind || told_is(s->findings[i]->kind, kind)) && is_to_say(s, i) && say_finding(s, i))
+            n++;
+    return n;
+}
+
+/* Who asks whether a change means anything is told of changes first. */
 static size_t say_findings(struct synthesis *s, size_t most)
 {
-    size_t n = 0, at;
-    for (size_t i = 0; i < s->n_findings && n < most; i++) {
-        if (s->findings[i]->beside.len > 0 && find(s, s->findings[i]->beside, &at)) continue;
-        if (say_finding(s, i)) n++;
-    }
-    return n;
+    bool is_of_change = weir_slice_is(s->pattern, "meaningful") || weir_slice_is(s->pattern, "why");
+    size_t n = is_of_change ? say_of_kind(s, "trend", most) : 0;
+    return n + say_of_kind(s, NULL, most - n);
 }
 
 /* A list of sentences, one after the other. */

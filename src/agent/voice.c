@@ -222,8 +222,10 @@ void say_span(struct voice *v, int32_t from, int32_t to)
         say(v, " on ");
         say_day(v, from);
     } else {
+        struct civil end = day_to_civil(to);
         say(v, " from ");
-        say_day(v, from);
+        if (c.year == end.year) say(v, "%d %s", c.day, day_month_name((unsigned)c.month));
+        else say_day(v, from);
         say(v, " to ");
         say_day(v, to);
     }
@@ -249,6 +251,22 @@ void say_window(struct voice *v, const struct told *t)
     }
     say(v, " over the last %u days", (unsigned)w->last);
     keep_from(v, at);
+}
+
+void say_loose_window(struct voice *v, const struct told *t)
+{
+    enum { WEEKS = 45, MONTHS = 200, NEAR = 7 };
+    int32_t first, newest;
+    bool is_counted_out = t->has_plan && t->plan.window.last > 1 && t->plan.window.skip == 0 &&
+                          was_counted(v, t->plan.window.last);
+    if (is_counted_out || t->from == DAY_NONE) {
+        say_window(v, t);
+        return;
+    }
+    if (dataset_span(v->data, &first, &newest) != WEIR_OK || newest - t->to > NEAR) return;
+    int32_t n = t->to - t->from + 1;
+    if (n <= WEEKS) say(v, " in recent weeks");
+    else if (n <= MONTHS) say(v, " in recent months");
 }
 
 /* ---- what it is about ---- */
@@ -303,9 +321,11 @@ static const char *compare_words(enum plan_compare cmp)
     return words[cmp];
 }
 
+/* "Steps of at least 10,000": what is counted is not named again. */
 static void say_limits(struct voice *v, const struct plan_having *h, const char *unit)
 {
     if (h->cmp == CMP_NONE) return;
+    if (strcmp(unit, "steps") == 0) unit = "";
     say(v, " %s ", compare_words(h->cmp));
     say_amount(v, h->value, unit);
     if (h->cmp != CMP_BETWEEN) return;
@@ -408,16 +428,27 @@ static struct sheet_number read_number(const struct weir_json *e)
     return n;
 }
 
-struct sheet_number number_of(const struct voice *v, const struct told *t, const char *name)
+static const struct weir_json *entry_of(const struct voice *v, const struct told *t,
+                                        const char *name)
 {
     size_t len = strlen(name);
     for (const struct weir_json *e = weir_json_first(v->sheet); e; e = weir_json_next(e)) {
         struct weir_slice claim = agent_text(e, "claim");
         bool is_ours = claim.len == t->id.len + 1 + len && claim.ptr[t->id.len] == '.' &&
                        memcmp(claim.ptr, t->id.ptr, t->id.len) == 0;
-        if (is_ours && memcmp(claim.ptr + t->id.len + 1, name, len) == 0) return read_number(e);
+        if (is_ours && memcmp(claim.ptr + t->id.len + 1, name, len) == 0) return e;
     }
-    return (struct sheet_number){.n = NAN, .day = DAY_NONE};
+    return NULL;
+}
+
+struct sheet_number number_of(const struct voice *v, const struct told *t, const char *name)
+{
+    const struct weir_json *e = entry_of(v, t, name);
+    struct sheet_number n = {.n = NAN, .day = DAY_NONE};
+    if (!e) return n;
+    n = read_number(e);
+    if (n.day == DAY_NONE) n.day = day_parse(agent_text(entry_of(v, t, "date"), "value"));
+    return n;
 }
 
 struct sheet_number number_among(const struct voice *v, const struct told *t, const char *names)

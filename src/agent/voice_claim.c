@@ -33,10 +33,15 @@ static struct weir_slice behind(struct weir_slice line, const char *mark)
     return rest;
 }
 
+static struct weir_slice doubt_of(const struct told *t)
+{
+    return t->doubt.len > 0 ? t->doubt : behind(t->assessment, ", but ");
+}
+
 /* The doubt of an uncertain claim closes its sentence. */
 static void say_doubt(struct voice *v, const struct told *t)
 {
-    struct weir_slice doubt = behind(t->assessment, ", but ");
+    struct weir_slice doubt = doubt_of(t);
     say(v, ". This is uncertain");
     if (doubt.len > 0) say(v, ": %.*s", (int)doubt.len, doubt.ptr);
     say(v, ".");
@@ -62,7 +67,7 @@ static void say_level(struct voice *v, const struct told *t)
 {
     say_value(v, t);
     if (!is_conditional(t)) return;
-    struct weir_slice doubt = behind(t->assessment, ", but ");
+    struct weir_slice doubt = doubt_of(t);
     say(v, " That may not be typical of these days");
     if (doubt.len > 0) say(v, ": %.*s", (int)doubt.len, doubt.ptr);
     say(v, ".");
@@ -248,15 +253,25 @@ static void say_nothing(struct voice *v, const struct told *t, const struct told
     say(v, value ? "But your data " : "Your data ");
     if (what.len > 0) say(v, "%.*s", (int)what.len, what.ptr);
     else say(v, "do not give a clear answer about your %s", title);
-    if (!value) say_window(v, t);
+    if (!value) say_loose_window(v, t);
     if (why.len > 0) say(v, ": %.*s", (int)why.len, why.ptr);
+    say(v, ".");
+}
+
+void say_against(struct voice *v, const struct told *t)
+{
+    struct sheet_number b = number_of(v, t, "b");
+    if (!b.is_here) return;
+    say(v, "Before that it was ");
+    say_number(v, b);
+    say_group_of(v, t, true);
     say(v, ".");
 }
 
 /* The numbers are said already: what they mean is left to say. */
 static void say_beside(struct voice *v, const struct told *t)
 {
-    struct weir_slice doubt = behind(t->assessment, ", but ");
+    struct weir_slice doubt = doubt_of(t);
     bool is_level = told_is(t->kind, "level");
     if (!is_conditional(t)) {
         if (is_level) return;

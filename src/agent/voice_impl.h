@@ -46,8 +46,8 @@ struct voice {
 /* A finding with what was found out about it. */
 struct told {
     const struct weir_json *finding, *answer;
-    struct weir_slice id, kind, verdict, assessment, beside;
-    bool has_plan;
+    struct weir_slice id, kind, verdict, assessment, doubt, beside;
+    bool has_plan, is_follow_up;
     struct plan plan;
     int32_t from, to, from_b, to_b; /* DAY_NONE: not said */
 };
@@ -63,6 +63,8 @@ void say_day(struct voice *v, int32_t day);                           /* "14 Mar
 /* " in March 2025", " from … to …", " over the last 30 days": with its blank; may be nothing. */
 void say_span(struct voice *v, int32_t from, int32_t to);
 void say_window(struct voice *v, const struct told *t);
+/* The same where the sheet has nothing of those days: without dates of its own. */
+void say_loose_window(struct voice *v, const struct told *t);
 
 /* "resting heart rate", "runs", "LDL cholesterol" */
 void title_of(const struct told *t, char out[VOICE_TITLE_BYTES]);
@@ -77,7 +79,7 @@ struct sheet_number {
     double value;
     char unit[32];
     double n;     /* NAN: not said */
-    int32_t day;  /* its window is this one day; else DAY_NONE */
+    int32_t day;  /* on which it was; DAY_NONE: on no single one */
     bool is_here; /* false: no such entry */
 };
 struct sheet_number number_of(const struct voice *v, const struct told *t, const char *name);
@@ -91,6 +93,9 @@ void say_value(struct voice *v, const struct told *t);
 void say_group_of(struct voice *v, const struct told *t, bool is_b);
 
 /* ---- voice_claim.c ---- */
+/* A comparison one side of which was said before: "that is 0.4 bpm lower than from …". */
+void say_against(struct voice *v, const struct told *t);
+
 /* `value` is the finding that this claim is beside of, when it was said before; else NULL. */
 void say_claim(struct voice *v, const struct told *t, const struct told *value);
 bool told_is(struct weir_slice a, const char *b);

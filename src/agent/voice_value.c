@@ -65,16 +65,26 @@ static void say_mean(struct voice *v, const struct told *t, struct sheet_number 
     say(v, ".");
 }
 
+/* Times of day are early and late, runs are short and long, all else is low and high. */
+static const char *end_word(const struct told *t, bool is_low, const char *unit)
+{
+    bool is_long = t->plan.subject == PLAN_OF_WORKOUTS &&
+                   (t->plan.field == FIELD_MINUTES || t->plan.field == FIELD_KM);
+    if (is_clock(t) || strcmp(unit, "clock") == 0) return is_low ? "earliest" : "latest";
+    if (is_long) return is_low ? "shortest" : "longest";
+    return is_low ? "lowest" : "highest";
+}
+
 static void say_end(struct voice *v, const struct told *t, struct sheet_number n)
 {
-    bool is_low = t->plan.stat == STAT_MIN;
-    const char *word = is_clock(t) ? is_low ? "earliest" : "latest" : is_low ? "lowest" : "highest";
+    const char *word = end_word(t, t->plan.stat == STAT_MIN, n.unit);
     char title[VOICE_TITLE_BYTES];
     title_of(t, title);
     say(v, "Your %s %s%s was ", word, title, title_is_plural(title) ? " value" : "");
     say_number(v, n);
-    if (n.day != DAY_NONE) say_on(v, n.day);
-    else say_when(v, t);
+    if (n.day != DAY_NONE) say(v, ",");
+    say_on(v, n.day);
+    if (n.day == DAY_NONE) say_when(v, t);
     say(v, ".");
 }
 
@@ -146,9 +156,11 @@ static void say_matching(struct voice *v, const struct told *t)
 static void say_share(struct voice *v, const struct told *t, struct sheet_number share)
 {
     struct sheet_number n = number_of(v, t, "count");
-    say_number(v, share);
-    say(v, " of your %s were days", t->plan.subject == PLAN_OF_METRIC ? "days" : counted(t));
+    say(v, "Days");
     say_matching(v, t);
+    say(v, " made up ");
+    say_number(v, share);
+    say(v, " of your %s", t->plan.subject == PLAN_OF_METRIC ? "days" : counted(t));
     say_when(v, t);
     if (n.is_here && v->level == VOICE_FULL && n.n > 0) {
         say(v, " (");
@@ -193,7 +205,7 @@ static void say_streak(struct voice *v, const struct told *t)
     say_matching(v, t);
     say(v, " %s ", t->plan.pick == PICK_LAST ? "is" : "was");
     say_number(v, n);
-    say_when(v, t);
+    if (t->plan.pick != PICK_LAST) say_when(v, t);
     say(v, ".");
 }
 
@@ -283,8 +295,7 @@ static void say_group(struct voice *v, const struct told *t)
         say_table(v, t, t->plan.stat == STAT_SUM ? "Your total" : "Your");
         return;
     }
-    bool is_low = t->plan.pick == PICK_MIN;
-    const char *word = is_clock(t) ? is_low ? "earliest" : "latest" : is_low ? "lowest" : "highest";
+    const char *word = end_word(t, t->plan.pick == PICK_MIN, n.unit);
     say(v, "Your %s %s %s %s **", title, title_is_plural(title) ? "were" : "was", word,
         t->plan.group == GROUP_WEEKDAY || t->plan.group == GROUP_WEEKEND ? "on" : "in");
     say_key(v, which);
@@ -307,8 +318,7 @@ static void say_extreme(struct voice *v, const struct told *t)
         return;
     }
     title_of(t, title);
-    bool is_low = t->plan.pick == PICK_MIN;
-    const char *word = is_clock(t) ? is_low ? "earliest" : "latest" : is_low ? "lowest" : "highest";
+    const char *word = end_word(t, t->plan.pick == PICK_MIN, n.unit);
     if (t->plan.rank > 1) say(v, "The value of your %s in that place was ", title);
     else say(v, "Your %s %s%s was ", word, title, title_is_plural(title) ? " value" : "");
     say_number(v, n);
@@ -409,9 +419,10 @@ static void say_compare(struct voice *v, const struct told *t)
                                          : t->plan.result == RESULT_RATIO ? "ratio"
                                                                           : "diff");
     if (d.is_here && v->level < VOICE_BARE) {
-        say(v, t->plan.result == RESULT_RATIO ? ", a ratio of " : ", a difference of ");
-        if (d.value < 0) say(v, "-");
-        say_difference(v, d.value, t->plan.result == RESULT_RATIO ? "" : d.unit);
+        bool is_ratio = t->plan.result == RESULT_RATIO;
+        say(v, is_ratio ? ", a ratio of " : ", which is ");
+        say_difference(v, d.value, is_ratio ? "" : d.unit);
+        if (!is_ratio) say(v, d.value < 0 ? " less" : " more");
     }
     say(v, ".");
 }

@@ -54,7 +54,8 @@ static const struct row rows[] = {
      "{\"op\":\"aggregate\",\"metric\":\"resting_heart_rate\",\"stat\":\"mean\"}",
      "{\"value\":61.84,\"unit\":\"bpm\",\"n\":87," A90 "}", "validated", "consistent: x",
      "[" E("avg", "61.84", "bpm", "87") "]",
-     "Your resting heart rate averaged **61.8 bpm**|(87 days with data)|21 March 2025"},
+     "Your resting heart rate averaged **61.8 bpm**|(87 days with data)|from 21 March to 18 June "
+     "2025"},
     {"sleep in the last 90 days?", "level", "sleep_minutes",
      "{\"op\":\"aggregate\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"window\":{\"last_"
      "days\":90}}",
@@ -104,7 +105,7 @@ static const struct row rows[] = {
      "{\"op\":\"count\",\"metric\":\"steps\",\"having\":{\"cmp\":\">\",\"value\":10000}}",
      "{\"value\":12,\"unit\":\"days\",\"n\":90," A90 "}", "validated", "",
      "[" E("count", "12", "days", "90") "," E("share", "13.33", "%", "90") "]",
-     "There were **12 days** with steps above 10,000 steps|out of 90 days with data"},
+     "There were **12 days** with steps above 10,000 from|out of 90 days with data"},
     {"usual bedtime", "level", "bedtime",
      "{\"op\":\"aggregate\",\"metric\":\"bedtime\",\"stat\":\"mean\"}",
      "{\"value\":1396,\"unit\":\"clock\",\"clock\":\"23:16\",\"n\":87," A90 "}", "validated",
