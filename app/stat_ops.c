@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "stat/change.h"
 #include "stat/dist.h"
 #include "stat_inputs.h"
 
@@ -58,17 +59,17 @@ static void op_mdc95(struct call *c)
 {
     double icc = number(c, "icc");
     if (icc > 1) complain(c, "icc", "has to be 1 at most");
-    double sem = not_negative(c, "sd") * sqrt(1 - icc);
+    double sem = stat_measurement_error(not_negative(c, "sd"), icc);
     begin(c);
     put_member(c, "sem", sem);
-    put_member(c, "mdc", 1.96 * M_SQRT2 * sem);
+    put_member(c, "mdc", stat_mdc95(sem));
     end(c);
 }
 
 static void op_rcv(struct call *c)
 {
-    double cv = hypot(not_negative(c, "cv_analytical"), not_negative(c, "cv_within"));
-    put(c, M_SQRT2 * number_or(c, "z", 1.96) * cv);
+    double analytical = not_negative(c, "cv_analytical"), within = not_negative(c, "cv_within");
+    put(c, stat_rcv(analytical, within, number_or(c, "z", 1.96)));
 }
 
 static void op_percent_change(struct call *c)

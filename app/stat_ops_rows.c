@@ -2,6 +2,7 @@
 /* Operations of weir stat on one row of values, whose order does not matter. */
 #include <math.h>
 
+#include "stat/change.h"
 #include "stat/circular.h"
 #include "stat/moments.h"
 #include "stat/order.h"
@@ -54,20 +55,11 @@ static void op_quantile(struct call *c)
     put(c, stat_quantile_in(r.x, r.n, probability(c, "p")));
 }
 
-static double median_of(struct call *c, struct row r)
-{
-    return stat_median_in(copy_of(c, r), r.n);
-}
-
-static double mad_of(struct call *c, struct row r)
-{
-    return stat_mad_in(copy_of(c, r), r.n, median_of(c, r));
-}
-
 static void op_mad(struct call *c)
 {
     struct row r = row_of(c, "x");
-    put(c, number_or(c, "scale", STAT_MAD_SCALE) * mad_of(c, r));
+    double center = stat_median_in(r.x, r.n);
+    put(c, number_or(c, "scale", STAT_MAD_SCALE) * stat_mad_in(r.x, r.n, center));
 }
 
 static void op_sem(struct call *c)
@@ -100,9 +92,7 @@ static void op_trimmed_mean(struct call *c)
         complain(c, "proportion", "has to be from 0 to below 0.5");
         return;
     }
-    size_t cut = (size_t)(share * (double)r.n);
-    stat_sort_in(r.x, r.n);
-    put(c, stat_mean(r.x + cut, r.n - 2 * cut));
+    put(c, stat_trimmed_mean_in(r.x, r.n, share));
 }
 
 static void op_mean_ignore_missing(struct call *c)
@@ -128,15 +118,15 @@ static void op_mean_ci(struct call *c)
 }
 
 /* Distances from a center in units of a spread; all NAN, with a reason, when that is 0. */
-static void standardise(struct call *c, struct row r, double center, double spread)
+static void standardise(struct call *c, struct row r, struct stat_robust by)
 {
-    if (spread == 0) give_reason(c, "the deviation is 0");
-    for (size_t i = 0; i < r.n; i++) r.x[i] = spread > 0 ? (r.x[i] - center) / spread : NAN;
+    if (by.spread == 0) give_reason(c, "the deviation is 0");
+    for (size_t i = 0; i < r.n; i++) r.x[i] = stat_robust_z(by, r.x[i]);
 }
 
 static void to_robust_z(struct call *c, struct row all, struct row r)
 {
-    standardise(c, all, median_of(c, r), STAT_MAD_SCALE * mad_of(c, r));
+    standardise(c, all, stat_robust_in(copy_of(c, r), r.n));
 }
 
 static void op_robust_z(struct call *c)
@@ -169,7 +159,7 @@ static void mark_anomalies(struct call *c, struct row all, struct row r)
     }
     double limit = number_in(c, "threshold", rule == 0 ? 3.5 : 3, 0, 1e9);
     if (rule == 0) to_robust_z(c, all, r);
-    else standardise(c, all, stat_mean(r.x, r.n), stat_sd(r.x, r.n));
+    else standardise(c, all, (struct stat_robust){stat_mean(r.x, r.n), stat_sd(r.x, r.n)});
     for (size_t i = 0; i < all.n; i++) all.x[i] = fabs(all.x[i]) > limit ? 1 : 0;
 }
 
@@ -191,7 +181,7 @@ static void op_anomalies(struct call *c)
 static void op_swc(struct call *c)
 {
     struct row r = row_of(c, "x");
-    put(c, number_in(c, "fraction", 0.2, 0, 1e9) * stat_sd(r.x, r.n));
+    put(c, stat_swc(stat_sd(r.x, r.n), number_in(c, "fraction", 0.2, 0, 1e9)));
 }
 
 static void op_circular(struct call *c)

@@ -8,6 +8,8 @@
 #include <math.h>
 #include <stdbool.h>
 
+#include "stat/moments.h"
+
 enum { SMALL = 16 };
 
 static void swap(double *a, double *b)
@@ -184,4 +186,23 @@ double stat_mad_in(double *x, size_t n, double center)
 {
     for (size_t i = 0; i < n; i++) x[i] = fabs(x[i] - center);
     return stat_median_in(x, n);
+}
+
+struct stat_robust stat_robust_in(double *x, size_t n)
+{
+    double center = stat_median_in(x, n);
+    return (struct stat_robust){center, STAT_MAD_SCALE * stat_mad_in(x, n, center)};
+}
+
+double stat_robust_z(struct stat_robust r, double x)
+{
+    return r.spread > 0 ? (x - r.center) / r.spread : NAN;
+}
+
+double stat_trimmed_mean_in(double *x, size_t n, double share)
+{
+    if (!(share >= 0 && share < 0.5)) return NAN;
+    size_t cut = (size_t)(share * (double)n);
+    stat_sort_in(x, n);
+    return stat_mean(x + cut, n - 2 * cut);
 }

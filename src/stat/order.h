@@ -27,3 +27,18 @@ double stat_quantile_sorted(const double *x, size_t n, double p);
  * deviation of a normal sample. The values become those distances. */
 #define STAT_MAD_SCALE 1.4826
 double stat_mad_in(double *x, size_t n, double center);
+
+/* The median, and the deviation of a normal sample that has this MAD: a value's robust z is its
+ * distance from the one in units of the other. The values become distances. */
+struct stat_robust {
+    double center, spread;
+};
+
+struct stat_robust stat_robust_in(double *x, size_t n);
+
+/* NAN for a value that is missing, and where the spread is 0: there is no unit then. */
+double stat_robust_z(struct stat_robust r, double x);
+
+/* The mean without floor(share n) values at each end; NAN of nothing and for a share that is not
+ * from 0 to below 1/2. */
+double stat_trimmed_mean_in(double *x, size_t n, double share);

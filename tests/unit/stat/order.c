@@ -76,3 +76,26 @@ TEST(between_values_at_the_ends_of_the_range_is_a_middle)
     T_OK(stat_median_in(x, 2) == 0);
     T_OK(stat_quantile_sorted((double[]){-1e308, 1e308}, 2, 0.75) == 5e307);
 }
+
+TEST(robust_z_is_in_units_of_the_spread)
+{
+    double x[] = {1, 2, 3, 4, 100}, same[] = {5, 5, 5, 9};
+    struct stat_robust r = stat_robust_in(x, 5);
+    T_NEAR(stat_robust_z(r, 100), 97 / 1.4826);
+    T_NEAR(stat_robust_z(r, 3), 0);
+    T_OK(isnan(stat_robust_z(r, NAN)));
+    T_OK(isnan(stat_robust_z(stat_robust_in(same, 4), 9)));
+    T_OK(isnan(stat_robust_in(same, 0).center));
+}
+
+TEST(a_trimmed_mean_is_between_mean_and_median)
+{
+    double x[] = {9, 1, 2, 3, 100, 4, 5, 6, 7, 8};
+    T_NEAR(stat_trimmed_mean_in(x, 10, 0), 14.5);
+    T_NEAR(stat_trimmed_mean_in(x, 10, 0.1), 44.0 / 8);
+    T_NEAR(stat_trimmed_mean_in(x, 10, 0.19), 44.0 / 8);
+    T_NEAR(stat_trimmed_mean_in(x, 10, 0.49), 5.5);
+    T_OK(isnan(stat_trimmed_mean_in(x, 0, 0.1)));
+    T_OK(isnan(stat_trimmed_mean_in(x, 10, 0.5)) && isnan(stat_trimmed_mean_in(x, 10, -0.1)));
+    T_OK(isnan(stat_trimmed_mean_in(x, 10, NAN)));
+}
