@@ -36,27 +36,67 @@ static void say_text(struct science *s, const char *text)
     say(s, from);
 }
 
-/* ---- ids ---- */
+/* ---- what was brought before in this turn ---- */
 
-static unsigned count_in(const struct weir_json *findings, const char *head)
+/* Calls `each` for every finding of earlier steps until it returns false. */
+static void each_finding(struct agent_case *c, bool (*each)(void *user, const struct weir_json *f),
+                         void *user)
 {
-    unsigned n = 0;
-    for (const struct weir_json *f = weir_json_first(findings); f; f = weir_json_next(f)) {
-        struct weir_slice id = agent_text(f, "id");
-        n += id.len > 2 && memcmp(id.ptr, head, 2) == 0;
+    const struct weir_json *supporting = agent_output(c, "run_supporting_agents");
+    const struct weir_json *main = agent_output(c, "run_main_agent");
+    bool goes_on = true;
+    const struct weir_json *r = weir_json_first(supporting);
+    while (goes_on && (r || main)) {
+        const struct weir_json *findings = weir_json_get_str(r ? r : main, "findings");
+        for (const struct weir_json *f = weir_json_first(findings); f && goes_on;
+             f = weir_json_next(f))
+            goes_on = each(user, f);
+        if (!r) main = NULL;
+        else r = weir_json_next(r);
     }
-    return n;
+}
+
+static bool count_id(void *user, const struct weir_json *f)
+{
+    struct weir_slice id = agent_text(f, "id");
+    unsigned *n = user;
+    if (id.len > 2 && memcmp(id.ptr, "ds", 2) == 0) (*n)++;
+    return true;
 }
 
 /* Findings count through the turn, over all steps. */
 static unsigned next_id(struct agent_case *c)
 {
-    const struct weir_json *supporting = agent_output(c, "run_supporting_agents");
     unsigned n = c->n_findings + 1;
-    for (const struct weir_json *r = weir_json_first(supporting); r; r = weir_json_next(r))
-        n += count_in(weir_json_get_str(r, "findings"), "ds");
-    const struct weir_json *main = agent_output(c, "run_main_agent");
-    return n + count_in(weir_json_get_str(main, "findings"), "ds");
+    each_finding(c, count_id, &n);
+    return n;
+}
+
+struct plan_text {
+    struct weir_buf wanted, seen;
+    bool is_found;
+};
+
+static bool compare_plan(void *user, const struct weir_json *f)
+{
+    struct plan_text *t = user;
+    weir_buf_reset(&t->seen);
+    weir_json_put_value(&t->seen, weir_json_get_str(f, "plan"));
+    t->is_found = slice_eq(weir_buf_slice(&t->seen), weir_buf_slice(&t->wanted));
+    return !t->is_found;
+}
+
+/* Whether an earlier step has looked at the very same. */
+static bool is_known(struct science *s, const struct plan *plan)
+{
+    struct plan_text t = {.is_found = false};
+    weir_buf_init(&t.wanted, AGENT_TEXT_BYTES);
+    weir_buf_init(&t.seen, AGENT_TEXT_BYTES);
+    plan_put(&t.wanted, plan);
+    each_finding(s->c, compare_plan, &t);
+    weir_buf_fini(&t.seen);
+    weir_buf_fini(&t.wanted);
+    return t.is_found;
 }
 
 /* ---- plans ---- */
@@ -122,6 +162,10 @@ static enum weir_status answer(struct science *s, const struct asked *asked)
     struct plan_answer *a = arena_alloc(s->c->arena, sizeof *a);
     struct claims claims;
     if (!a) return s->c->arena->status;
+    if (is_known(s, &asked->plan)) {
+        say_text(s, "That was looked at already.");
+        return WEIR_OK;
+    }
     enum weir_status st = plan_run(&asked->plan, s->c->data, s->c->arena, a);
     if (st != WEIR_OK) return st;
     if (a->kind == VALUE_NONE) {
@@ -131,6 +175,7 @@ static enum weir_status answer(struct science *s, const struct asked *asked)
     say_look(s, &asked->plan, a);
     s->wish.text = asked->text;
     s->wish.wants_number = asked->wants_number;
+    s->wish.needs_no_value = asked->needs_no_value;
     st = claims_make(&claims, &asked->plan, a, s->c, &s->wish);
     if (st != WEIR_OK) return st;
     bring(s, &claims);

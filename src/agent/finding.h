@@ -113,8 +113,9 @@ const struct metric *claim_subject(const struct plan *plan);
 
 /* How a question wants its plan to be claimed. */
 struct claim_wish {
-    const char *text;  /* what was asked, in words; NULL: words are made */
-    bool wants_number; /* the number itself is asked for, whatever it means */
+    const char *text;    /* what was asked, in words; NULL: words are made */
+    bool wants_number;   /* the number itself is asked for, whatever it means */
+    bool needs_no_value; /* a comparison's two means are known from elsewhere */
     bool is_causal;
     unsigned next_id;    /* the first claim's; counts on */
     const char *id_head; /* "ds" */

@@ -261,12 +261,13 @@ static enum weir_status make_groups(struct maker *m, struct claim *value)
 static enum weir_status make_compare(struct maker *m)
 {
     static const char *const effects[] = {"diff", "pct", "ratio", NULL};
-    struct claim *value;
+    struct claim *value = NULL;
     bool is_flipped;
-    enum weir_status st = add_value(m, &value);
     bool is_level = m->plan->stat == STAT_MEAN || m->plan->stat == STAT_MEDIAN;
+    bool needs_value = !is_level || !m->wish->needs_no_value;
+    enum weir_status st = needs_value ? add_value(m, &value) : WEIR_OK;
     if (st != WEIR_OK || !is_level) return st;
-    if (!m->wish->wants_number) entries_drop(value, effects);
+    if (value && !m->wish->wants_number) entries_drop(value, effects);
     if (is_weekend_against_week(m->plan, &is_flipped)) st = make_weekdays(m, value, is_flipped);
     else st = make_groups(m, value);
     return st == WEIR_NOT_FOUND ? WEIR_OK : st;

@@ -99,7 +99,8 @@ static void push_bundle(struct work *w, const struct metric *m)
     }
     push(w, &level);
     if (is_full) push_optional(w, &trend);
-    push_optional(w, &compare);
+    struct asked *asked = push(w, &compare);
+    if (asked) asked->is_optional = asked->needs_no_value = true;
 }
 
 static void push_lab(struct work *w, const struct analyte *a)

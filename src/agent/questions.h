@@ -17,6 +17,7 @@ struct asked {
     const char *text;  /* in words, as the grammar has it; NULL: none */
     bool wants_number; /* not only whether */
     bool is_optional;  /* is left away when there are no data for it */
+    bool needs_no_value;
 };
 
 struct questions {

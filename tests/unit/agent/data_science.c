@@ -83,9 +83,9 @@ TEST(a_mean_of_few_days_is_a_value)
 
 TEST(a_metric_alone_gets_level_trend_and_comparison)
 {
-    says("How is my sleep?", "level:avg trend:slope value:a windows:a");
-    says("Is my resting heart rate ok?", "level:avg trend:slope value:a windows:a");
-    says("How has my weight been?", "value:last level:avg trend:slope value:a windows:a");
+    says("How is my sleep?", "level:avg trend:slope windows:a");
+    says("Is my resting heart rate ok?", "level:avg trend:slope windows:a");
+    says("How has my weight been?", "value:last level:avg trend:slope windows:a");
 }
 
 TEST(a_question_of_several_parts_is_taken_apart)
@@ -141,7 +141,20 @@ TEST(ids_count_through_the_turn)
     T_EQ_STR(text_at(finding_at(days_work(&d), 0), "id"), "ds-003");
     /* The one that was just brought is an output and counted in the step: the desk is both. */
     d.c.n_findings = 0;
+    desk_ask(&d, "What was my average sleep over the last 60 days?");
     T_EQ_STR(text_at(finding_at(days_work(&d), 0), "id"), "ds-004");
+    desk_fini(&d);
+}
+
+TEST(what_an_earlier_step_has_looked_at_is_not_brought_again)
+{
+    struct desk d;
+    person(&d, "Is my weight going down?");
+    T_EQ(weir_json_count(weir_json_get_str(days_work(&d), "findings")), 1);
+    desk_ask(&d, "Is my weight falling?");
+    const struct weir_json *again = days_work(&d);
+    T_EQ(weir_json_count(weir_json_get_str(again, "findings")), 0);
+    T_OK(desk_holds(text_at(again, "text"), "already"));
     desk_fini(&d);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Step 7: verdicts as events, and the sheet that is left of them. */
+#include "base/fault.h"
 #include "days.h"
 
 static const char *const gates[] = {
@@ -236,4 +237,43 @@ TEST(the_same_turn_gives_the_same_verdicts_to_the_byte)
     for (size_t i = 0; i < 7; i++) T_OK(desk_saw(&a.d, gates[i]));
     desk_fini(&a.d);
     desk_fini(&b.d);
+}
+
+/* Fails every allocation in turn; the steps say so, or come to the same result. */
+static void torture(const char *agent, const char *question)
+{
+    struct checked c;
+    bool is_done = false;
+    for (uint64_t nth = 1; !is_done && nth < 20000; nth += 1 + nth / 8) {
+        desk_init(&c.d, question);
+        days_add(&c.d, (struct days_of){"sleep_minutes", 430, 0.2, 40, 20, 60, 0});
+        days_add(&c.d, (struct days_of){"steps", 9000, 0, 0, 900, 60, 0});
+        c.d.c.emit = NULL;
+        fault_arm(FAULT_ALLOC, nth, FAULT_ONCE);
+        enum weir_status st = agent_work(&c.d.c, agent, c.d.c.question, &c.d.out);
+        is_done = st == WEIR_OK && fault_count(FAULT_ALLOC) < nth;
+        fault_disarm_all();
+        T_OK(st == WEIR_OK || st == WEIR_NOMEM || st == WEIR_LIMIT);
+        if (is_done) break;
+        desk_fini(&c.d);
+    }
+    T_OK(is_done);
+    weir_buf_append_char(&c.d.out, '\0');
+    desk_set(&c.d, "run_main_agent", c.d.out.ptr);
+    for (uint64_t nth = 1; nth < 200; nth++) {
+        weir_buf_reset(&c.d.out);
+        fault_arm(FAULT_ALLOC, nth, FAULT_ONCE);
+        enum weir_status st = agent_validate(&c.d.c, &c.d.out);
+        bool is_over = st == WEIR_OK && fault_count(FAULT_ALLOC) < nth;
+        fault_disarm_all();
+        T_OK(st == WEIR_OK || st == WEIR_NOMEM || st == WEIR_LIMIT);
+        if (is_over) break;
+    }
+    desk_fini(&c.d);
+}
+
+TEST(no_memory_is_a_status_at_every_allocation)
+{
+    torture("data_science", "How is my sleep, and does it go with my steps?");
+    torture("investigator", "Anything interesting?");
 }
