@@ -33,6 +33,8 @@ struct agent_case {
     const struct weir_json *(*output)(void *user, const char *step);
     /* An event, on its way at once: one line of JSON. */
     void (*emit)(void *user, const char *type, struct weir_slice json);
+    /* What a call of a model has cost, whatever came of it. NULL: nobody counts. */
+    void (*spend)(void *user, double usd);
     void *user;
     unsigned n_findings;       /* that agents of this step have brought; 0 at its beginning */
     char why[AGENT_WHY_BYTES]; /* of a failure */

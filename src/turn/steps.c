@@ -60,6 +60,12 @@ static void case_emit(void *user, const char *type, struct weir_slice json)
     flow_emit(w->step, type, json);
 }
 
+static void case_spend(void *user, double usd)
+{
+    const struct work *w = user;
+    flow_add_cost(w->step, usd);
+}
+
 static uint64_t seed_of(struct weir_slice turn_id)
 {
     unsigned char hash[SHA256_BYTES];
@@ -140,6 +146,7 @@ static enum weir_status work_begin(struct work *w, struct flow_step *s, const st
         .arena = arena,
         .output = case_output,
         .emit = case_emit,
+        .spend = case_spend,
         .user = w,
     };
     w->c.question = question_of(w->c.messages);
