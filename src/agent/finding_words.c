@@ -58,7 +58,11 @@ void amount_put(struct weir_buf *out, double value, const char *unit)
     if (is_bare) return;
     bool is_one = value == 1 && (strcmp(unit, "days") == 0 || strcmp(unit, "sessions") == 0 ||
                                  strcmp(unit, "results") == 0);
-    weir_buf_printf(out, "%s%.*s", unit[0] == '%' ? "" : " ", (int)(strlen(unit) - is_one), unit);
+    const char *spelling = strcmp(unit, "degC") == 0   ? "°C"
+                           : strcmp(unit, "degF") == 0 ? "°F"
+                                                       : unit;
+    weir_buf_printf(out, "%s%.*s", unit[0] == '%' ? "" : " ", (int)(strlen(spelling) - is_one),
+                    spelling);
 }
 
 void span_put(struct weir_buf *out, int32_t from, int32_t to)

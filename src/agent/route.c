@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "agent/route_impl.h"
+#include "agent/topics.h"
 #include "ask/ask.h"
 
 enum { ANY, PERSONAL, GENERAL };
@@ -82,11 +83,26 @@ struct route route_of(const struct said *s, struct agent_case *c, struct weir_sl
     return (struct route){.pattern = "unknown"};
 }
 
+/* A value that is told and cannot wait, whatever is asked about it. */
+static bool tells_danger(struct agent_case *c, struct weir_slice question)
+{
+    struct topics topics;
+    if (topics_read(&topics, question, c->arena) != WEIR_OK) return false;
+    for (size_t i = 0; i < topics.n; i++)
+        if (fact_alarm_of(topics.list[i].subject->name, topics.list[i].value)) return true;
+    return false;
+}
+
 static struct route decide(struct agent_case *c, struct said *s, struct weir_slice question)
 {
     const char *why;
     const char *safety = safety_of(s);
     if (safety) return (struct route){.pattern = "safety", .safety = safety};
+    if (tells_danger(c, question))
+        return (struct route){.main = agent_name(EXPERT),
+                              .supporting = {agent_name(SCIENCE)},
+                              .n_supporting = 1,
+                              .pattern = "danger"};
     if (vagueness_of(s, &why) == VAGUE_HIGH)
         return (struct route){.main = agent_name(INVESTIGATOR), .pattern = "vague"};
     return route_of(s, c, question);

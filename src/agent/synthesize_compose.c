@@ -14,6 +14,7 @@ enum {
     MOST_BESIDE = 2,   /* of the data beside an expert or a coach */
     MOST_SAYS = 4,     /* sentences of the expert */
     MOST_CAVEATS = 2,
+    MOST_URGENT = 2,
     MOST_STEPS = 4,
     MOST_BRIEFING = 5,
 };
@@ -170,6 +171,20 @@ static bool was_level_said(const struct synthesis *s, const struct told *t)
     return false;
 }
 
+/* Two agents may have asked the data the same. */
+static bool is_said_by_another(const struct synthesis *s, size_t i)
+{
+    const struct told *t = s->findings[i];
+    for (size_t k = 0; k < s->n_findings; k++) {
+        const struct told *other = s->findings[k];
+        if (k == i || !s->was_said[k] || !slice_eq(other->kind, t->kind)) continue;
+        if (t->has_plan && weir_json_equal(weir_json_get_str(other->finding, "plan"),
+                                           weir_json_get_str(t->finding, "plan")))
+            return true;
+    }
+    return false;
+}
+
 /* Two findings that belong together become one paragraph. False: nothing was said. */
 static bool say_finding(struct synthesis *s, size_t i)
 {
@@ -178,6 +193,7 @@ static bool say_finding(struct synthesis *s, size_t i)
     struct told *t = s->findings[i], *claim = claim_beside(s, t, &at);
     if (s->was_said[i]) return false;
     s->was_said[i] = true;
+    if (is_said_by_another(s, i)) return false;
     size_t before = v->out.len;
     next_paragraph(v);
     size_t start = v->out.len;
@@ -265,16 +281,28 @@ static void say_caveats(struct synthesis *s)
     say_list(&s->voice, weir_json_get_str(expert, "caveats"), most);
 }
 
-/* An expert that brings no sentences of its own has said what it has streamed. */
-static size_t say_expert(struct synthesis *s, size_t most)
+/*
+ * A sentence of the expert. One about the person's own value comes behind what is said of that
+ * value, and not at all when the value did not pass.
+ */
+static bool say_judged(struct synthesis *s, const struct weir_json *say)
 {
-    const struct weir_json *expert = result_of(s->c, "domain_expert");
-    const struct weir_json *says = weir_json_get_str(expert, "says");
-    struct weir_slice text = agent_text(expert, "text");
-    if (says || text.len == 0) return say_list(&s->voice, says, most);
-    next_paragraph(&s->voice);
-    weir_buf_append_slice(&s->voice.out, text);
-    return 1;
+    size_t at;
+    struct voice *v = &s->voice;
+    struct told *own = find(s, agent_text(say, "finding"), &at);
+    if (own && is_rejected(own)) return false;
+    if (own && say_finding(s, at)) weir_buf_append_char(&v->out, ' ');
+    else next_paragraph(v);
+    weir_buf_append_slice(&v->out, agent_text(say, "text"));
+    return true;
+}
+
+static void say_expert(struct synthesis *s, size_t most)
+{
+    const struct weir_json *says = weir_json_get_str(result_of(s->c, "domain_expert"), "says");
+    size_t n = 0;
+    for (const struct weir_json *t = weir_json_first(says); t && n < most; t = weir_json_next(t))
+        if (say_judged(s, t)) n++;
 }
 
 /* ---- by the main agent ---- */
@@ -353,6 +381,7 @@ void compose(struct synthesis *s)
 {
     struct voice *v = &s->voice;
     memset(s->was_said, 0, sizeof s->was_said);
+    say_list(v, weir_json_get_str(result_of(s->c, "domain_expert"), "urgent"), MOST_URGENT);
     if (s->safety.len > 0) weir_buf_append_str(&v->out, safety_answer(s->safety));
     else if (s->main.len == 0) weir_buf_append_str(&v->out, fallback_answer(s->pattern));
     else if (weir_slice_is(s->main, "investigator")) compose_briefing(s);

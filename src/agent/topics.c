@@ -205,7 +205,9 @@ static bool is_other(const struct words *w, size_t i)
     static const char *const behind[] = {"day",    "days",  "week", "weeks", "month",
                                          "months", "years", "year", "times", "sentences",
                                          "tips",   "ways",  NULL};
-    static const char *const before[] = {"last", "past", "age", "am", "next", "first", NULL};
+    static const char *const before[] = {"last",  "past",   "age",      "am",    "next", "first",
+                                         "above", "over",   "below",    "under", "than", "least",
+                                         "most",  "exceed", "exceeded", NULL};
     if (w->list[i].is_ordinal) return true;
     for (size_t k = 0; behind[k]; k++)
         if (i + 1 < w->n && weir_slice_is(w->list[i + 1].text, behind[k])) return true;

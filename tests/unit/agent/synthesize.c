@@ -142,7 +142,8 @@ TEST(a_number_without_a_home_is_asked_for_again_and_then_removed)
     set_finding(&d, &r);
     desk_set(&d, "run_supporting_agents",
              "{\"domain_expert\":{\"agent\":\"domain_expert\",\"text\":\"t\",\"findings\":[],"
-             "\"says\":[\"Most people have 71.3 bpm.\",\"Lower is often better.\"],\"caveats\":["
+             "\"says\":[{\"text\":\"Most people have 71.3 bpm.\"},{\"text\":\"Lower is often "
+             "better.\"}],\"caveats\":["
              "\"Of 15 devices some differ.\"]}}");
     const struct weir_json *out = desk_run(&d, agent_synthesize);
     struct weir_slice answer = weir_json_text(weir_json_get_str(out, "answer"));
@@ -163,8 +164,9 @@ TEST(an_answer_of_which_nothing_is_left_fails)
     struct desk d;
     desk_init(&d, "is 5 normal?");
     desk_set(&d, "route", "{\"main\":\"domain_expert\",\"supporting\":[],\"pattern\":\"judge\"}");
-    desk_set(&d, "run_main_agent",
-             "{\"agent\":\"domain_expert\",\"says\":[\"It is 77.7 bpm.\"],\"findings\":[]}");
+    desk_set(
+        &d, "run_main_agent",
+        "{\"agent\":\"domain_expert\",\"says\":[{\"text\":\"It is 77.7 bpm.\"}],\"findings\":[]}");
     desk_set(&d, "validation_gates", "{\"findings\":[],\"fact_sheet\":[]}");
     T_EQ(agent_synthesize(&d.c, &d.out), WEIR_UNPROCESSABLE);
     T_OK(d.c.why[0] != 0);
