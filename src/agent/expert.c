@@ -362,12 +362,19 @@ static enum weir_status read_person(struct expert *e)
     return st;
 }
 
+/* Beside another agent, having nothing to say is not worth saying. */
+static bool is_beside(struct agent_case *c)
+{
+    const struct weir_json *route = agent_output(c, "route");
+    return route && !weir_slice_is(agent_text(route, "main"), "domain_expert");
+}
+
 /* Whoever routed the question had somebody look at the data, too; without a route it may be so. */
 static bool is_about_person(struct agent_case *c)
 {
     const struct weir_json *route = agent_output(c, "route");
     const struct weir_json *name = weir_json_first(weir_json_get_str(route, "supporting"));
-    if (!route || !weir_slice_is(agent_text(route, "main"), "domain_expert")) return true;
+    if (!route || is_beside(c)) return true;
     for (; name; name = weir_json_next(name))
         if (weir_slice_is(weir_json_text(name), "data_science")) return true;
     return false;
@@ -382,7 +389,7 @@ static enum weir_status judge_all(struct expert *e, struct weir_slice question)
     if (st == WEIR_OK && topics.n == 0) st = topics_read(&topics, e->c->question, e->c->arena);
     for (size_t i = 0; st == WEIR_OK && i < topics.n && i < MOST_JUDGED; i++)
         st = judge(e, &topics.list[i]);
-    if (st != WEIR_OK || topics.n > 0) return st;
+    if (st != WEIR_OK || topics.n > 0 || is_beside(e->c)) return st;
     say(e, "The table of public facts has nothing about this.");
     end_sentence(e, &e->says, NULL);
     return WEIR_OK;
