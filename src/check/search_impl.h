@@ -8,16 +8,24 @@
 /* The days that are searched, those that confirm, and both. */
 enum search_part { PART_OLDER, PART_NEWER, PART_WHOLE, N_PARTS };
 
+/* Noise that resembles itself a day before, and how to take that off: a value less `keep` times the
+ * one before it, which lies so many days back, and all of it times `scale`. */
+enum { NOISE_GAP = 30 }; /* days after which nothing is left */
+struct whitening {
+    double lag1;
+    double keep[NOISE_GAP + 1], scale[NOISE_GAP + 1];
+};
+
 /* One metric on one part of the days; all but `raw` are about the part alone. */
 struct piece {
     const double *raw; /* NAN: no value */
     size_t n;          /* days of the part */
     size_t n_known;
-    double *level;        /* without the usual course of a week; NAN: no value */
-    double *quick;        /* about 0, without the week and without slow drift; 0: no value */
-    double *known;        /* 1 where there is a value, else 0 */
-    double lag1;          /* of the quick values */
-    struct stat_ar1 line; /* of the level about a straight line, in parts of the span */
+    double *level;          /* without the usual course of a week; NAN: no value */
+    double *quick;          /* about 0, without the week and without slow drift; 0: no value */
+    double *known;          /* 1 where there is a value, else 0 */
+    struct whitening noise; /* of the quick values */
+    struct stat_ar1 line;   /* of the level about a straight line, in parts of the span */
 };
 
 struct search_work {

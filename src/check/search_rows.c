@@ -95,12 +95,17 @@ static struct stat_ar1 fit_noise(struct search_work *w, const double *x, size_t 
 }
 
 /* Of the quick values, as days with gaps. */
-static double quick_lag1(struct search_work *w, const struct piece *p)
+static struct whitening quick_noise(struct search_work *w, const struct piece *p)
 {
     double *gaps = w->scratch + 4 * p->n;
     for (size_t i = 0; i < p->n; i++) gaps[i] = p->known[i] > 0 ? p->quick[i] : NAN;
     double lag1 = fit_noise(w, gaps, p->n, false).lag1;
-    return isnan(lag1) ? 0 : lag1;
+    struct whitening noise = {.lag1 = isnan(lag1) ? 0 : lag1, .keep = {1}, .scale = {1}};
+    for (size_t i = 1; i <= NOISE_GAP; i++) {
+        noise.keep[i] = i < NOISE_GAP ? noise.keep[i - 1] * noise.lag1 : 0;
+        noise.scale[i] = 1 / sqrt(1 - noise.keep[i] * noise.keep[i]);
+    }
+    return noise;
 }
 
 static enum weir_status make_piece(struct search_work *w, const struct search_row *row, size_t from,
@@ -123,7 +128,7 @@ static enum weir_status make_piece(struct search_work *w, const struct search_ro
     take_off_week(p->level, n, (w->first_weekday + from) % WEEK, p->n_known);
     take_off_drift(p->level, p->quick, p->known, n);
     clip(p->quick, p->known, n, p->n_known);
-    p->lag1 = quick_lag1(w, p);
+    p->noise = quick_noise(w, p);
     p->line = fit_noise(w, p->level, n, true);
     return WEIR_OK;
 }

@@ -18,6 +18,8 @@ enum {
     LEAST_SIDE = 21,     /* on each side of a change of level */
     LEAST_EFFECTIVE = 8, /* of them, as good as independent */
     LEAST_PAIRS = 12,    /* that are as good as independent */
+    TAKEN_OFF = 6,       /* degrees of freedom that the week takes */
+    DRIFT_WINDOW = 57,   /* days, for each of which the drift takes one */
     LEAST_GROUP = 4,     /* of the weekdays in question */
     LEAST_HALF = 10,     /* on either side of a median */
     TAIL_DAYS = 14,      /* farthest from it */
@@ -39,28 +41,83 @@ static bool has_enough(const struct piece *x, size_t least)
 
 /* ---- pairs ---- */
 
-struct tried try_pair(const struct piece *x, const struct piece *y, int lag)
+struct products {
+    double n, x, y, xx, yy, xy;
+};
+
+static void add_pair(struct products *s, double x, double y)
 {
-    size_t skip_x = lag < 0 ? (size_t)-lag : 0, skip_y = lag > 0 ? (size_t)lag : 0;
-    double n = 0, sx = 0, sy = 0, xx = 0, yy = 0, xy = 0;
-    if (x->n <= SEARCH_LAGS) return not_tried;
+    s->n++;
+    s->x += x;
+    s->y += y;
+    s->xx += x * x;
+    s->yy += y * y;
+    s->xy += x * y;
+}
+
+/* NAN: one of them is constant. */
+static double correlation(const struct products *s)
+{
+    double vx = s->xx - s->x * s->x / s->n, vy = s->yy - s->y * s->y / s->n;
+    double r = (s->xy - s->x * s->y / s->n) / sqrt(vx * vy);
+    return vx > 0 && vy > 0 ? fmax(-1 + 1e-15, fmin(1 - 1e-15, r)) : NAN;
+}
+
+/* What one pair of days leaves when the one before it is taken off; and that of the pair before. */
+struct left {
+    double x, y;
+};
+
+struct pairs {
+    struct products plain, white;
+    double xx_next, yy_next; /* of what is left, with what is left next */
+};
+
+static void add_days(struct pairs *s, const struct whitening *noise, const struct piece *x,
+                     const struct piece *y, int lag)
+{
+    size_t skip_x = lag < 0 ? (size_t)-lag : 0, skip_y = lag > 0 ? (size_t)lag : 0, before = 0;
     const double *a = x->quick + skip_x, *known_a = x->known + skip_x;
     const double *b = y->quick + skip_y, *known_b = y->known + skip_y;
+    struct left last = {0};
     for (size_t i = 0; i < x->n - skip_x - skip_y; i++) {
-        double xi = a[i] * known_b[i], yi = b[i] * known_a[i];
-        n += known_a[i] * known_b[i];
-        sx += xi;
-        sy += yi;
-        xx += xi * xi;
-        yy += yi * yi;
-        xy += xi * yi;
+        if (!(known_a[i] * known_b[i] > 0)) continue;
+        size_t gap = i - before < NOISE_GAP ? i - before : NOISE_GAP;
+        double keep = s->plain.n > 0 ? noise->keep[gap] : 0;
+        double scale = s->plain.n > 0 ? noise->scale[gap] : 1;
+        struct left now = {(a[i] - keep * a[before]) * scale, (b[i] - keep * b[before]) * scale};
+        add_pair(&s->plain, a[i], b[i]);
+        add_pair(&s->white, now.x, now.y);
+        s->xx_next += now.x * last.x;
+        s->yy_next += now.y * last.y;
+        last = now;
+        before = i;
     }
-    double vx = xx - sx * sx / n, vy = yy - sy * sy / n;
-    double n_eff = stat_effective_pairs(n, x->lag1, y->lag1);
-    if (!(n >= LEAST_NEWER && n_eff >= LEAST_PAIRS && vx > 0 && vy > 0)) return not_tried;
-    double r = fmax(-1 + 1e-15, fmin(1 - 1e-15, (xy - sx * sy / n) / sqrt(vx * vy)));
-    return (struct tried){
-        r, r, r * sqrt((n_eff - 2) / (1 - r * r)), stat_correlation_p(r, n_eff), (size_t)n, n_eff};
+}
+
+/*
+ * By least squares that know of the autocorrelation of the one that comes later, the outcome; on
+ * the same day, of the one that has more of it. What autocorrelation is left in both makes pairs
+ * worth less; the week and the drift took some away.
+ */
+struct tried try_pair(const struct piece *x, const struct piece *y, int lag)
+{
+    bool is_y = lag > 0 || (lag == 0 && y->noise.lag1 >= x->noise.lag1);
+    struct pairs s = {0};
+    if (x->n <= SEARCH_LAGS) return not_tried;
+    add_days(&s, is_y ? &y->noise : &x->noise, x, y, lag);
+    double n = s.plain.n, worth = n - TAKEN_OFF - n / DRIFT_WINDOW;
+    if (!(n >= LEAST_NEWER && worth >= LEAST_PAIRS)) return not_tried;
+    double r = correlation(&s.plain), white = correlation(&s.white);
+    if (isnan(r) || isnan(white)) return not_tried;
+    double left = fmax(0, s.xx_next / s.white.xx) * fmax(0, s.yy_next / s.white.yy);
+    double n_eff = stat_effective_n(worth, left);
+    return (struct tried){r,
+                          r,
+                          white * sqrt((n_eff - 2) / (1 - white * white)),
+                          stat_correlation_p(white, n_eff),
+                          (size_t)n,
+                          n_eff};
 }
 
 /* ---- trends ---- */
@@ -262,7 +319,7 @@ struct tried try_anomaly(struct search_work *w, size_t row, size_t *day)
 static struct tried in_direction(struct tried t, double found)
 {
     if (isnan(t.p)) return t;
-    t.p = same_sign(t.effect, found) ? t.p / 2 : 1 - t.p / 2;
+    t.p = same_sign(t.statistic, found) ? t.p / 2 : 1 - t.p / 2;
     return t;
 }
 
@@ -304,8 +361,8 @@ struct tried confirm(struct search_work *w, const struct search_test *t)
     if (t->kind == SEARCH_PAIR) {
         /* The lags are better known from all days; they say nothing about the pair. */
         struct piece x = newer[t->x], y = newer[t->y];
-        x.lag1 = whole[t->x].lag1;
-        y.lag1 = whole[t->y].lag1;
+        x.noise = whole[t->x].noise;
+        y.noise = whole[t->y].noise;
         again = try_pair(&x, &y, t->lag);
     } else if (t->kind == SEARCH_WEEKDAY) {
         again = try_weekdays(w, PART_NEWER, t->x, t->weekdays);
@@ -314,5 +371,5 @@ struct tried confirm(struct search_work *w, const struct search_test *t)
     } else {
         again = newer_against_older(w, t->x);
     }
-    return in_direction(again, t->effect);
+    return in_direction(again, t->statistic);
 }
