@@ -132,7 +132,8 @@ static bool say_rate(struct voice *v, const char *unit)
     for (size_t i = 0; i < sizeof times / sizeof *times; i++) {
         size_t n = strlen(times[i]);
         if (len <= n || strcmp(unit + len - n, times[i]) != 0) continue;
-        say(v, " %.*s a %s", (int)(len - n), unit, times[i] + 1);
+        if (unit[0] != '%') say(v, " %.*s", (int)(len - n), unit);
+        say(v, " a %s", times[i] + 1);
         return true;
     }
     return false;
@@ -174,7 +175,13 @@ void say_difference(struct voice *v, double value, const char *unit)
 {
     struct prefs prefs = v->prefs;
     v->prefs.temperature = NULL; /* a difference has no freezing point */
-    say_amount(v, fabs(value), unit);
+    if (unit[0] == '%') {
+        say_digits(v, fabs(value));
+        say(v, " percentage points");
+        if (unit[1]) say_rate(v, unit);
+    } else {
+        say_amount(v, fabs(value), unit);
+    }
     v->prefs = prefs;
 }
 
@@ -244,7 +251,8 @@ void say_window(struct voice *v, const struct told *t)
 {
     const struct plan_window *w = &t->plan.window;
     size_t at = v->out.len;
-    bool is_last = t->has_plan && w->last > 1 && w->skip == 0 && was_counted(v, w->last);
+    bool is_last =
+        t->has_plan && !v->is_dated && w->last > 1 && w->skip == 0 && was_counted(v, w->last);
     if (!is_last) {
         say_span(v, t->from, t->to);
         return;
@@ -259,7 +267,7 @@ void say_loose_window(struct voice *v, const struct told *t)
     int32_t first, newest;
     bool is_counted_out = t->has_plan && t->plan.window.last > 1 && t->plan.window.skip == 0 &&
                           was_counted(v, t->plan.window.last);
-    if (is_counted_out || t->from == DAY_NONE) {
+    if (is_counted_out || v->is_dated || t->from == DAY_NONE) {
         say_window(v, t);
         return;
     }

@@ -35,6 +35,7 @@ struct voice {
     struct weir_buf out;
     struct prefs prefs;
     enum voice_level level;
+    bool is_dated; /* windows have their dates, whether or not the sheet has them */
     struct weir_slice question;
     const struct weir_json *sheet;
     struct dataset *data;

@@ -397,33 +397,46 @@ void say_group_of(struct voice *v, const struct told *t, bool is_b)
     if (has_windows) say_span(v, is_b ? t->from_b : t->from, is_b ? t->to_b : t->to);
 }
 
+/* "which is 12% more": the difference as it was asked for. */
+static void say_effect(struct voice *v, const struct told *t)
+{
+    enum plan_result result = t->plan.result;
+    struct sheet_number d = number_among(v, t,
+                                         result == RESULT_PERCENT ? "pct"
+                                         : result == RESULT_RATIO ? "ratio"
+                                                                  : "diff");
+    if (!d.is_here || v->level == VOICE_BARE) return;
+    if (result == RESULT_RATIO) {
+        say(v, ", a ratio of ");
+        say_amount(v, d.value, "");
+        return;
+    }
+    say(v, ", which is ");
+    if (result == RESULT_PERCENT) say_amount(v, fabs(d.value), "%");
+    else say_difference(v, d.value, d.unit);
+    say(v, d.value < 0 ? " less" : " more");
+}
+
+static const char *compared_verb(const struct told *t, const char *title)
+{
+    if (t->plan.stat == STAT_MEAN) return is_clock(t) ? "was, on average," : "averaged";
+    if (t->plan.stat == STAT_SUM) return "came to";
+    return title_is_plural(title) ? "were" : "was";
+}
+
 static void say_compare(struct voice *v, const struct told *t)
 {
     struct sheet_number a = number_of(v, t, "a"), b = number_of(v, t, "b");
     char title[VOICE_TITLE_BYTES];
     title_of(t, title);
     if (!a.is_here || !b.is_here) return;
-    bool is_mean = t->plan.stat == STAT_MEAN;
-    say(v, "Your %s %s ", title,
-        is_mean                    ? is_clock(t) ? "was, on average," : "averaged"
-        : t->plan.stat == STAT_SUM ? "came to"
-        : title_is_plural(title)   ? "were"
-                                   : "was");
+    say(v, "Your %s %s ", title, compared_verb(t, title));
     say_number(v, a);
     say_group_of(v, t, false);
     say(v, " and ");
     say_number(v, b);
     say_group_of(v, t, true);
-    struct sheet_number d = number_among(v, t,
-                                         t->plan.result == RESULT_PERCENT ? "pct"
-                                         : t->plan.result == RESULT_RATIO ? "ratio"
-                                                                          : "diff");
-    if (d.is_here && v->level < VOICE_BARE) {
-        bool is_ratio = t->plan.result == RESULT_RATIO;
-        say(v, is_ratio ? ", a ratio of " : ", which is ");
-        say_difference(v, d.value, is_ratio ? "" : d.unit);
-        if (!is_ratio) say(v, d.value < 0 ? " less" : " more");
-    }
+    say_effect(v, t);
     say(v, ".");
 }
 
@@ -442,7 +455,8 @@ static void say_change(struct voice *v, const struct told *t)
     say_on(v, last.day);
     if (d.is_here && v->level < VOICE_BARE) {
         say(v, d.value < 0 ? ", down by " : d.value > 0 ? ", up by " : ", a change of ");
-        say_difference(v, d.value, d.unit);
+        if (t->plan.result == RESULT_PERCENT) say_amount(v, fabs(d.value), "%");
+        else say_difference(v, d.value, d.unit);
     }
     say(v, ".");
 }
