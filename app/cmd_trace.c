@@ -7,7 +7,6 @@
 
 #include "base/clock.h"
 #include "base/slice.h"
-#include "control.h"
 #include "data_folder.h"
 #include "local_server.h"
 #include "options.h"
@@ -183,22 +182,14 @@ static int print_trace(struct weir_slice json)
 static int show(const char *folder, void *user)
 {
     const struct tracing *t = user;
-    struct control_answer answer;
     char path[PATH_BYTES];
-    int exit_status;
+    struct weir_buf json;
     snprintf(path, sizeof path, "/v1/turns/%s/trace?user=%s", t->turn, t->user);
-    enum weir_status st = control_call(folder, "GET", path, (struct weir_slice){0}, &answer);
-    struct weir_slice body = weir_buf_slice(&answer.body);
-    if (st != WEIR_OK || answer.status != 200) {
-        struct weir_slice why =
-            st == WEIR_OK ? control_error(&answer) : weir_slice_of(weir_status_text(st));
-        fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "no answer");
-        exit_status = EXIT_FAILED;
-    } else if (t->is_json) {
-        printf("%.*s\n", (int)body.len, body.ptr);
-        exit_status = EXIT_DONE;
-    } else exit_status = print_trace(body);
-    weir_buf_fini(&answer.body);
+    if (!local_server_get(folder, path, &json)) return EXIT_FAILED;
+    int exit_status = EXIT_DONE;
+    if (t->is_json) output_line(&json);
+    else exit_status = print_trace(weir_buf_slice(&json));
+    weir_buf_fini(&json);
     return exit_status;
 }
 

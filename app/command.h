@@ -27,6 +27,7 @@ extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
 extern const struct command plan_command;
+extern const struct command replay_command;
 extern const struct command search_command;
 extern const struct command series_command;
 extern const struct command serve_command;

@@ -92,6 +92,7 @@ void turns_list(struct exchange *ex);
 void turns_get(struct exchange *ex);
 void turns_events(struct exchange *ex);
 void turns_trace(struct exchange *ex);
+void turns_replay(struct exchange *ex);
 void turns_cancel_post(struct exchange *ex);
 void health_live(struct exchange *ex);
 void health_ready(struct exchange *ex);

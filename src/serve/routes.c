@@ -43,6 +43,7 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/turns/:id/events", turns_events, SCOPE_READ, ROUTE_KEY_IN_QUERY,
      "turns.events"},
     {HTTP_GET, "/v1/turns/:id/trace", turns_trace, SCOPE_READ, 0, "turns.trace"},
+    {HTTP_GET, "/v1/turns/:id/replay", turns_replay, SCOPE_READ, 0, "turns.replay"},
     {HTTP_POST, "/v1/turns/:id/cancel", turns_cancel_post, SCOPE_WRITE, 0, "turns.cancel"},
 
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},

@@ -229,11 +229,15 @@ void turns_list(struct exchange *ex)
     if (store_later(l->store, run_list, l) != WEIR_OK) resource_store_error(ex, WEIR_NOMEM);
 }
 
-/* ---- the trace ---- */
+/* ---- the trace, and running it again ---- */
+
+enum { STEP_BYTES = 64 }; /* of the name of a step */
 
 struct tracing {
-    struct store *store;
-    char id[TURN_ID_LEN + 1];
+    struct turn_asked asked; /* the first member, see turn_asked_new() */
+    struct turns *turns;
+    char from[STEP_BYTES];
+    void (*make)(void *user);
     struct weir_buf json;
     enum weir_status status;
 };
@@ -241,7 +245,13 @@ struct tracing {
 static void make_trace(void *user)
 {
     struct tracing *t = user;
-    t->status = turn_trace(t->store, weir_slice_of(t->id), &t->json);
+    t->status = turn_trace(t->asked.store, weir_slice_of(t->asked.id), &t->json);
+}
+
+static void make_replay(void *user)
+{
+    struct tracing *t = user;
+    t->status = turn_replay(t->turns, weir_slice_of(t->asked.id), weir_slice_of(t->from), &t->json);
 }
 
 static void answer_trace(struct exchange *ex, void *user)
@@ -249,28 +259,43 @@ static void answer_trace(struct exchange *ex, void *user)
     struct tracing *t = user;
     struct weir_buf json = t->json;
     if (t->status == WEIR_OK) exchange_json(ex, 200, weir_buf_slice(&json));
+    else if (t->status == WEIR_CONFLICT)
+        exchange_error(ex, WEIR_CONFLICT, "the turn has not ended yet");
+    else if (t->status == WEIR_BAD_FIELD)
+        exchange_error(ex, WEIR_BAD_FIELD, "from: the turn has no step \"%s\"", t->from);
     else resource_store_error(ex, t->status);
     weir_buf_fini(&json);
 }
 
 static void begin_trace(struct exchange *ex, struct turn_asked *a)
 {
+    struct tracing *t = CONTAINER_OF(a, struct tracing, asked);
     if (!turn_is_found(ex, a)) return;
-    struct tracing *t = exchange_alloc(ex, sizeof *t);
-    if (!t) {
-        resource_store_error(ex, WEIR_NOMEM);
-        return;
-    }
-    *t = (struct tracing){.store = a->store};
-    memcpy(t->id, a->id, sizeof t->id);
     weir_buf_init(&t->json, TRACE_BYTES);
-    resource_work(ex, make_trace, answer_trace, t);
+    resource_work(ex, t->make, answer_trace, t);
 }
 
 void turns_trace(struct exchange *ex)
 {
-    struct turn_asked *a = turn_asked_new(ex, sizeof *a);
-    if (a) turn_ask(a, begin_trace);
+    struct tracing *t = turn_asked_new(ex, sizeof *t);
+    if (!t) return;
+    t->make = make_trace;
+    turn_ask(&t->asked, begin_trace);
+}
+
+void turns_replay(struct exchange *ex)
+{
+    struct weir_slice from = {0};
+    struct tracing *t = turn_asked_new(ex, sizeof *t);
+    if (!t) return;
+    if (exchange_query(ex, "from", &from) && from.len >= sizeof t->from) {
+        exchange_error(ex, WEIR_BAD_FIELD, "from: there is no step of that name");
+        return;
+    }
+    memcpy(t->from, from.len > 0 ? from.ptr : "", from.len);
+    t->turns = server_turns(exchange_server(ex));
+    t->make = make_replay;
+    turn_ask(&t->asked, begin_trace);
 }
 
 /* ---- cancelling ---- */

@@ -13,8 +13,6 @@
 #include "agent/agent.h"
 #include "base/check.h"
 #include "base/slice.h"
-#include "base/utf8.h"
-#include "io/crypto.h"
 #include "turn/turn_impl.h"
 
 enum {
@@ -66,32 +64,6 @@ static void case_spend(void *user, double usd)
     flow_add_cost(w->step, usd);
 }
 
-static uint64_t seed_of(struct weir_slice turn_id)
-{
-    unsigned char hash[SHA256_BYTES];
-    uint64_t seed;
-    sha256(turn_id, hash);
-    memcpy(&seed, hash, sizeof seed);
-    return seed;
-}
-
-/* The last message, and no more of it than agents look at. */
-static struct weir_slice question_of(const struct weir_json *messages)
-{
-    const struct weir_json *last = NULL;
-    for (const struct weir_json *m = weir_json_first(messages); m; m = weir_json_next(m)) last = m;
-    struct weir_slice text = weir_json_text(weir_json_get_str(last, "content"));
-    if (text.len <= AGENT_QUESTION_BYTES) return text;
-    text.len = AGENT_QUESTION_BYTES;
-    while (text.len > 0 && ((unsigned char)text.ptr[text.len] & 0xC0) == 0x80) text.len--;
-    return text;
-}
-
-static bool is_true(const struct weir_json *object, const char *key)
-{
-    return weir_json_type_of(weir_json_get_str(object, key)) == WEIR_JSON_TRUE;
-}
-
 static enum weir_status parse_context(struct work *w, struct weir_slice body,
                                       const struct weir_json **context)
 {
@@ -128,8 +100,7 @@ static enum weir_status load_context(struct work *w)
     const struct weir_json *context = NULL;
     enum weir_status st = find_context(w, &context);
     if (st != WEIR_OK) return st;
-    w->c.has_biomarkers = is_true(context, "include_biomarkers");
-    if (is_true(context, "include_memory")) w->c.memory = weir_json_get_str(context, "memory");
+    case_set_context(&w->c, context);
     return WEIR_OK;
 }
 
@@ -138,18 +109,13 @@ static enum weir_status work_begin(struct work *w, struct flow_step *s, const st
 {
     struct turns *t = flow_user(s);
     *w = (struct work){.step = s, .outputs = o};
-    w->c = (struct agent_case){
-        .turn_id = flow_id(s),
-        .messages = weir_json_get_str(flow_input(s), "messages"),
-        .clock = flow_clock(s),
-        .seed = seed_of(flow_id(s)),
-        .arena = arena,
-        .output = case_output,
-        .emit = case_emit,
-        .spend = case_spend,
-        .user = w,
-    };
-    w->c.question = question_of(w->c.messages);
+    case_init(&w->c, flow_id(s), weir_json_get_str(flow_input(s), "messages"));
+    w->c.clock = flow_clock(s);
+    w->c.arena = arena;
+    w->c.output = case_output;
+    w->c.emit = case_emit;
+    w->c.spend = case_spend;
+    w->c.user = w;
     enum weir_status st = shelf_take(&t->shelf, flow_owner(s), &w->data);
     w->c.data = w->data.data;
     return st == WEIR_OK ? load_context(w) : st;
@@ -267,21 +233,12 @@ static void synthesize(struct flow_step *s)
 
 /* ---- agents ---- */
 
-/* The question for an agent: what step 3 made of it, or the user's own words. */
-static struct weir_slice question_for(const struct outputs *o, const struct agent_case *c,
-                                      const char *agent)
-{
-    const struct weir_json *questions = o->get(o->user, "rephrase_per_agent");
-    struct weir_slice text = weir_json_text(weir_json_get_str(questions, agent));
-    return text.len > 0 ? text : c->question;
-}
-
 static enum weir_status work_as_main(struct agent_case *c, struct weir_buf *out)
 {
     const struct work *w = c->user;
     const char *agent = main_agent(w->outputs);
     CHECK(agent); /* or the step would not apply */
-    return agent_work(c, agent, question_for(w->outputs, c, agent), out);
+    return agent_work(c, agent, case_question(w->outputs, c, agent), out);
 }
 
 static void run_main(struct flow_step *s)
@@ -311,7 +268,7 @@ static void run_part(struct flow_step *s, size_t i)
     part->status = work_begin(&w, s, &outputs, flow_part_arena(s, i));
     if (part->status == WEIR_OK)
         part->status =
-            agent_work(&w.c, part->agent, question_for(&outputs, &w.c, part->agent), &part->out);
+            agent_work(&w.c, part->agent, case_question(&outputs, &w.c, part->agent), &part->out);
     if (part->status == WEIR_OK) part->status = weir_buf_status(&part->out);
     memcpy(part->why, w.c.why, sizeof part->why);
     work_end(&w);

@@ -126,6 +126,15 @@ void turns_cancel(struct turns *t, struct weir_slice id, commit_done_fn done, vo
 WEIR_MUST_CHECK enum weir_status turn_trace(struct store *store, struct weir_slice id,
                                             struct weir_buf *out);
 
+/*
+ * Runs the steps of an ended turn again from `from` on (empty: from the first), each on what was
+ * recorded before it, and writes what differs (docs/turns.md). Nothing is stored, and nobody is
+ * told. May take as long as the turn. WEIR_NOT_FOUND: no such turn; WEIR_BAD_FIELD: no such step of
+ * it; WEIR_CONFLICT: it has not ended.
+ */
+WEIR_MUST_CHECK enum weir_status turn_replay(struct turns *t, struct weir_slice id,
+                                             struct weir_slice from, struct weir_buf *out);
+
 /* Somebody's data have changed: what is in memory of them is read anew from now on. */
 void turns_data_changed(struct turns *t);
 

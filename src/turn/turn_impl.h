@@ -5,6 +5,8 @@
  *   turn.c      the Turn as JSON, its ids and log, making one
  *   turns.c     the engine's life; how a turn begins and ends
  *   steps.c     the nine steps, on the agents
+ *   case.c      what an agent is given
+ *   replay.c    running a turn again, beside what it was
  *   result.c    what a completed turn says
  *   remember.c  memory: what a turn is given, what it leaves
  *   shelf.c     people's data between two steps
@@ -76,6 +78,18 @@ const struct weir_json *agents_view(const struct outputs *o, const char *step);
 /* The member "result" of a completed turn. */
 void result_put(struct weir_buf *out, const struct outputs *o, double cost_usd,
                 int64_t duration_ms);
+
+/* ---- case.c ---- */
+
+struct agent_case;
+
+/* The messages, the question and the seed; all else is zero. */
+void case_init(struct agent_case *c, struct weir_slice turn_id, const struct weir_json *messages);
+/* What of the person's memory and results the turn may use. */
+void case_set_context(struct agent_case *c, const struct weir_json *context);
+/* The question for an agent: what step 3 made of it, or the user's own words. */
+struct weir_slice case_question(const struct outputs *o, const struct agent_case *c,
+                                const char *agent);
 
 /* ---- shelf.c: people's data in memory, between two steps ---- */
 

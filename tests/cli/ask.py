@@ -49,6 +49,31 @@ def check_trace(weir, folder, count, turn, where):
                 f"{where}: a turn that is not there is an error")
 
 
+def check_replay(weir, folder, count, turn, where):
+    result = run(weir, "replay", turn, "--data", folder)
+    count.check(result.code == 0 and b"differs" not in result.out
+                and b"the same" in result.out, f"{where}: nothing differs", result.out.decode())
+    part = run(weir, "replay", turn, "--from", "synthesis", "--json", "--data", folder)
+    steps = [step["name"] for step in json.loads(part.out)["steps"]]
+    count.check(part.code == 0 and steps == ["synthesis", "memory_extraction"],
+                f"{where}: from a step on", str(steps))
+    count.check(run(weir, "replay", turn, "--from", "lunch", "--data", folder).code == 1,
+                f"{where}: a step that is not there is an error")
+
+
+def check_changed_data(weir, folder, count, turn):
+    """What differs is shown when the data have changed since."""
+    table = folder + "/more.csv"
+    with open(table, "w", encoding="utf-8") as file:
+        file.write("date,resting_heart_rate\n" + "".join(
+            f"2026-01-{day:02d},{80 + day % 3}\n" for day in range(1, 32)))
+    imported = run(weir, "import", table, "--data", folder, "--quiet")
+    count.check(imported.code == 0, "other data are imported", imported.err)
+    result = run(weir, "replay", turn, "--data", folder)
+    count.check(result.code == 1 and b"differs" in result.out, "changed data differ",
+                result.out.decode())
+
+
 def check_usage(weir, folder, count):
     for arguments in (["ask"], ["ask", "x", "--user", "a b"], ["trace"], ["trace", "a", "b"],
                       ["trace", "../x"]):
@@ -67,13 +92,16 @@ def main():
         count.check(imported.code == 0, "a person is imported", imported.err)
         turn = check_ask(weir, folder, count, "alone")
         check_trace(weir, folder, count, turn, "alone")
+        check_replay(weir, folder, count, turn, "alone")
         check_usage(weir, folder, count)
         with subprocess.Popen([weir, "serve", "--listen", "127.0.0.1:0", "--data", folder],
                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as server:
             server.stdout.readline()
             check_trace(weir, folder, count, turn, "with a server")
+            check_replay(weir, folder, count, turn, "with a server")
             check_ask(weir, folder, count, "with a server")
             server.terminate()
+        check_changed_data(weir, folder, count, turn)
     return count.finish()
 
 
