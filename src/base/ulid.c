@@ -106,6 +106,18 @@ enum weir_status ulid_parse(struct weir_slice text, struct ulid *out)
     return WEIR_OK;
 }
 
+bool ulid_is_name(struct weir_slice text, const char *prefix)
+{
+    struct ulid id;
+    char upper[ULID_TEXT_LEN + 1];
+    size_t len = strlen(prefix);
+    if (text.len != len + ULID_TEXT_LEN || memcmp(text.ptr, prefix, len) != 0) return false;
+    struct weir_slice rest = {text.ptr + len, ULID_TEXT_LEN};
+    if (ulid_parse(rest, &id) != WEIR_OK) return false;
+    ulid_format(upper, id);
+    return memcmp(upper, rest.ptr, rest.len) == 0;
+}
+
 int ulid_compare(struct ulid a, struct ulid b)
 {
     return memcmp(a.bytes, b.bytes, sizeof a.bytes);

@@ -50,6 +50,9 @@ void ulid_format(char out[ULID_TEXT_LEN + 1], struct ulid id);
  */
 WEIR_MUST_CHECK enum weir_status ulid_parse(struct weir_slice text, struct ulid *out);
 
+/* Whether the text is this prefix and a ULID in upper case: an id has one spelling. */
+bool ulid_is_name(struct weir_slice text, const char *prefix);
+
 /* Below, at or above 0 as a is before, the same as, or after b. */
 int ulid_compare(struct ulid a, struct ulid b);
 

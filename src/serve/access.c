@@ -119,13 +119,23 @@ bool access_covers(const struct access *who, struct weir_slice stream)
 
 /* ---- a key's description ---- */
 
+static bool is_readable(struct weir_slice text)
+{
+    if (utf8_valid_prefix(text) != text.len) return false;
+    for (size_t i = 0; i < text.len; i++)
+        if ((unsigned char)text.ptr[i] < 0x20 || text.ptr[i] == 0x7F) return false;
+    return true;
+}
+
 static bool is_text(const char *text, size_t cap)
 {
     size_t len = strnlen(text, cap);
-    if (len == cap || utf8_valid_prefix(slice_of(text, len)) != len) return false;
-    for (size_t i = 0; i < len; i++)
-        if ((unsigned char)text[i] < 0x20 || text[i] == 0x7F) return false;
-    return true;
+    return len < cap && is_readable(slice_of(text, len));
+}
+
+bool owner_is_name(struct weir_slice name)
+{
+    return name.len > 0 && is_readable(name) && !memchr(name.ptr, '/', name.len);
 }
 
 static const char *wrong_rate(const struct key_info *info)

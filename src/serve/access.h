@@ -100,6 +100,9 @@ size_t keys_count(struct keys *k); /* those that are valid: not revoked, not exp
 
 /* ---- what commands and the resource share ---- */
 
+/* Whether somebody can be called so: UTF-8 without control characters or '/'. */
+bool owner_is_name(struct weir_slice name);
+
 /* "read,write": false when a word is no scope, or there is none. */
 bool scopes_parse(struct weir_slice text, unsigned *scopes);
 void scopes_format(unsigned scopes, char out[SCOPES_TEXT_BYTES]);

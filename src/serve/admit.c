@@ -262,10 +262,34 @@ static bool is_loopback_name(struct weir_slice host)
     return is_name || is_loopback_number(host) || slice_ends_with_nocase(host, ".localhost");
 }
 
+/*
+ * Commands of the server's own user may ask for anybody's things: "?user=NAME". False when that was
+ * answered with an error.
+ */
+static bool take_user(struct exchange *ex, const struct http_head *head)
+{
+    struct weir_slice raw;
+    struct access who = everything;
+    if (!query_find(head->query, "user", &raw)) return true;
+    /* One byte stays for the NUL; the buffer cannot grow, so the bytes are not its own. */
+    enum { ROOM = sizeof who.owner - 1 };
+    struct weir_buf name = {.ptr = who.owner, .cap = ROOM, .max = ROOM};
+    bool is_good = raw.len <= 3 * sizeof who.owner && url_decode(raw, true, &name) &&
+                   weir_buf_status(&name) == WEIR_OK && owner_is_name(weir_buf_slice(&name));
+    const struct access *kept = is_good ? keep_access(ex, &who) : NULL;
+    if (kept) ex->access = kept;
+    else if (is_good) exchange_error(ex, WEIR_NOMEM, NULL);
+    else
+        exchange_error(ex, WEIR_BAD_FIELD,
+                       "user has to be a name of 1 to %d bytes of UTF-8 without \"/\"", ROOM);
+    return kept;
+}
+
 static bool admit_all(struct exchange *ex, const struct http_head *head)
 {
     ex->access = &everything;
-    if (ex->is_local || is_loopback_name(head->host)) return true;
+    if (ex->is_local) return take_user(ex, head);
+    if (is_loopback_name(head->host)) return true;
     exchange_error(ex, WEIR_FORBIDDEN,
                    "without keys (--open) the host has to be localhost or 127.0.0.1");
     return false;

@@ -47,11 +47,6 @@ void exchange_free(struct exchange *ex)
 {
     struct worker *w = checked(ex)->worker;
     if (ex->state == EX_ANSWERED) uncount(&w->counters, COUNT_ANSWER_BYTES, ex->out_len);
-    for (struct exchange_more *m = ex->more, *next; m; m = next) {
-        next = m->next;
-        mem_free(m);
-    }
-    ex->more = NULL;
     ex->next = w->dead;
     w->dead = ex;
     w->n_exchanges--;

@@ -9,7 +9,8 @@
  * 2. Exactly one of exchange_json(), exchange_text(), exchange_empty(), exchange_error(),
  *    exchange_watch() ends it (and of the latter's styles, one of these or exchange_stream()).
  *
- * A peer that goes away in between does not end the exchange: the answer is dropped then.
+ * A peer that goes away in between does not end the exchange: the answer is dropped then. Its
+ * memory lasts until the end of the round in which it is answered.
  * Whatever the request says (head, body, parameters, query values) lies in the loop's one
  * read buffer and is borrowed until the handler returns; what is needed after that is copied
  * into exchange_alloc(). Who asks, and the request's id, stay. Loop thread only.

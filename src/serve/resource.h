@@ -47,7 +47,10 @@ bool resource_is_json(struct exchange *ex);
 /* The body as a JSON object in `doc`; NULL when that was answered with an error. */
 const struct weir_json *resource_read_object(struct exchange *ex, struct weir_json_doc *doc);
 
-/* Whose things the request is about: the key's owner, or "me", as commands call it. */
+/*
+ * Whose things the request is about: the key's owner, or "me", as commands call it. Over the
+ * control socket "?user=NAME" names anybody (admit.c).
+ */
 struct weir_slice resource_owner(const struct exchange *ex);
 
 /* A whole number that fits an id. */
@@ -94,6 +97,11 @@ void turns_events(struct exchange *ex);
 void turns_trace(struct exchange *ex);
 void turns_replay(struct exchange *ex);
 void turns_cancel_post(struct exchange *ex);
+void memory_list(struct exchange *ex);
+void memory_post(struct exchange *ex);
+void memory_get(struct exchange *ex);
+void memory_patch(struct exchange *ex);
+void memory_delete(struct exchange *ex);
 void health_live(struct exchange *ex);
 void health_ready(struct exchange *ex);
 void metrics_get(struct exchange *ex);

@@ -46,6 +46,12 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/turns/:id/replay", turns_replay, SCOPE_READ, 0, "turns.replay"},
     {HTTP_POST, "/v1/turns/:id/cancel", turns_cancel_post, SCOPE_WRITE, 0, "turns.cancel"},
 
+    {HTTP_GET, "/v1/memory", memory_list, SCOPE_READ, 0, "memory.list"},
+    {HTTP_POST, "/v1/memory", memory_post, SCOPE_WRITE, 0, "memory.create"},
+    {HTTP_GET, "/v1/memory/:id", memory_get, SCOPE_READ, 0, "memory.get"},
+    {HTTP_PATCH, "/v1/memory/:id", memory_patch, SCOPE_WRITE, 0, "memory.update"},
+    {HTTP_DELETE, "/v1/memory/:id", memory_delete, SCOPE_WRITE, 0, "memory.delete"},
+
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},

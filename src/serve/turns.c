@@ -8,14 +8,10 @@
 #include <stdio.h>
 
 #include "base/slice.h"
+#include "serve/documents.h"
 #include "serve/turns_impl.h"
 
 enum {
-    LIST_DEFAULT = 20,
-    LIST_MAX = 100,
-    LIST_SCAN = 1000,          /* turns looked at for one page */
-    LIST_PAGE_BYTES = 4 << 20, /* a page ends behind this much */
-    LIST_BYTES = LIST_PAGE_BYTES + STORE_DOC_BYTES + 1024,
     TRACE_BYTES = 128 << 20,
     LOCATION_BYTES = TURN_ID_LEN + 16,
 };
@@ -115,118 +111,28 @@ void turns_get(struct exchange *ex)
 
 /* ---- the list ---- */
 
-struct listing {
-    struct post post;
-    struct exchange *ex;
-    struct loop *loop;
-    struct store *store;
-    char owner[TURN_OWNER_BYTES];
-    char after[TURN_ID_LEN + 1]; /* the last one that was looked at */
-    uint64_t limit;
-    bool has_status;
-    enum turn_status wanted;
-    struct weir_buf json;
-    size_t n, n_seen;
-    bool has_more;
-    enum weir_status status;
-};
-
-static enum weir_status list_turn(void *user, const struct doc *doc)
+static bool has_status(const void *wanted, const struct doc *doc)
 {
-    struct listing *l = user;
+    const enum turn_status *status = wanted;
     struct turn_state state;
-    bool is_turn = turn_read_state(doc->body, &state) && doc->id.len == TURN_ID_LEN;
-    bool is_wanted = is_turn && (!l->has_status || state.status == l->wanted);
-    bool is_full = l->n == l->limit || (l->n > 0 && l->json.len > LIST_PAGE_BYTES);
-    if ((is_wanted && is_full) || l->n_seen == LIST_SCAN) {
-        l->has_more = true;
-        return WEIR_LIMIT;
-    }
-    l->n_seen++;
-    memcpy(l->after, doc->id.ptr, is_turn ? TURN_ID_LEN : 0);
-    if (!is_wanted) return WEIR_OK;
-    if (l->n++ > 0) weir_buf_append_char(&l->json, ',');
-    weir_buf_append_slice(&l->json, doc->body);
-    return weir_buf_status(&l->json);
-}
-
-static void answer_list(struct post *post)
-{
-    struct listing *l = CONTAINER_OF(post, struct listing, post);
-    struct weir_buf json = l->json; /* the listing is gone with the answer */
-    if (l->status == WEIR_OK) exchange_json(l->ex, 200, weir_buf_slice(&json));
-    else resource_store_error(l->ex, l->status);
-    weir_buf_fini(&json);
-}
-
-/* By a thread of the store's. */
-static void run_list(void *user)
-{
-    struct listing *l = user;
-    struct doc_query query = {.kind = SLICE("turn"),
-                              .owner = weir_slice_of(l->owner),
-                              .after = weir_slice_of(l->after),
-                              .limit = LIST_SCAN + 1,
-                              .is_falling = true};
-    weir_buf_init(&l->json, LIST_BYTES);
-    weir_buf_append_str(&l->json, "{\"data\":[");
-    l->status = store_doc_list(l->store, &query, list_turn, l);
-    if (l->has_more) l->status = WEIR_OK;
-    weir_buf_append_str(&l->json, "],\"next_cursor\":");
-    weir_json_put_str(&l->json, l->has_more ? l->after : NULL);
-    weir_buf_append_char(&l->json, '}');
-    if (l->status == WEIR_OK) l->status = weir_buf_status(&l->json);
-    loop_post(l->loop, &l->post);
-}
-
-/* False when that was answered with an error. */
-static bool take_status(struct exchange *ex, struct listing *l)
-{
-    struct weir_slice text;
-    if (!exchange_query(ex, "status", &text)) return true;
-    for (int i = TURN_QUEUED; i <= TURN_FAILED; i++) {
-        l->wanted = (enum turn_status)i;
-        l->has_status = weir_slice_is(text, turn_status_name(l->wanted));
-        if (l->has_status) return true;
-    }
-    exchange_error(ex, WEIR_BAD_FIELD, "status is queued, running, completed or failed");
-    return false;
-}
-
-static bool take_page(struct exchange *ex, struct listing *l)
-{
-    struct weir_slice text;
-    l->limit = LIST_DEFAULT;
-    bool is_good = !exchange_query(ex, "limit", &text) ||
-                   (resource_parse_id(text, &l->limit) && l->limit > 0 && l->limit <= LIST_MAX);
-    if (!is_good) {
-        exchange_error(ex, WEIR_BAD_FIELD, "limit is a whole number from 1 to %d", LIST_MAX);
-        return false;
-    }
-    if (!exchange_query(ex, "cursor", &text)) return true;
-    if (!turn_is_id(text)) {
-        exchange_error(ex, WEIR_BAD_FIELD, "cursor is what next_cursor of a page says");
-        return false;
-    }
-    memcpy(l->after, text.ptr, TURN_ID_LEN);
-    return true;
+    return turn_read_state(doc->body, &state) && state.status == *status;
 }
 
 void turns_list(struct exchange *ex)
 {
-    struct weir_slice owner = resource_owner(ex);
-    struct listing *l = exchange_alloc(ex, sizeof *l);
-    if (!l) {
-        resource_store_error(ex, WEIR_NOMEM);
+    static const struct document_kind kind = {"turn", turn_is_id, WEIR_NO_TURN};
+    static const enum turn_status all[] = {TURN_QUEUED, TURN_RUNNING, TURN_COMPLETED, TURN_FAILED};
+    struct weir_slice text;
+    if (!exchange_query(ex, "status", &text)) {
+        documents_list(ex, &kind, NULL, NULL);
         return;
     }
-    *l = (struct listing){.post = {.run = answer_list},
-                          .ex = ex,
-                          .loop = worker_loop(exchange_worker(ex)),
-                          .store = server_store(exchange_server(ex))};
-    memcpy(l->owner, owner.ptr, owner.len);
-    if (!take_page(ex, l) || !take_status(ex, l)) return;
-    if (store_later(l->store, run_list, l) != WEIR_OK) resource_store_error(ex, WEIR_NOMEM);
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!weir_slice_is(text, turn_status_name(all[i]))) continue;
+        documents_list(ex, &kind, has_status, &all[i]);
+        return;
+    }
+    exchange_error(ex, WEIR_BAD_FIELD, "status is queued, running, completed or failed");
 }
 
 /* ---- the trace, and running it again ---- */

@@ -122,12 +122,22 @@ void worker_flush_next_round(struct worker *w, struct conn *c)
     go_on_next_round(w);
 }
 
+static void free_more(struct exchange *ex)
+{
+    for (struct exchange_more *m = ex->more, *next; m; m = next) {
+        next = m->next;
+        mem_free(m);
+    }
+    ex->more = NULL;
+}
+
 /* What was freed in this round may be used in the next. */
 static void bury(struct worker *w)
 {
     while (w->dead) {
         struct exchange *ex = w->dead;
         w->dead = ex->next;
+        free_more(ex);
         ex->magic = 0;
         if (w->n_spare == EXCHANGE_SPARES) {
             mem_free(ex);

@@ -1,22 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory: what a turn is given of it, and what it leaves. An entry is a document of kind "memory",
- *
- *   {"id":"mem_…","category":"goal","text":"…","data":…,"source_turn":"turn_…",
- *    "created_at":"…","updated_at":"…"}
+ * Memory: what a turn is given of it, and what it leaves; memory.h has the form of an entry.
  *
  * The ids of what a turn leaves follow from the turn's own id, so that a last step that is run
  * again after a crash leaves the same and not twice as much.
  */
 #include "base/slice.h"
 #include "io/crypto.h"
+#include "turn/memory.h"
 #include "turn/turn_impl.h"
 
 enum {
     MEMORY_ENTRIES = 100,     /* the newest so many are given to a turn */
     MEMORY_BYTES = 256 << 10, /* and no more than this */
-    ENTRY_BYTES = 64 << 10,   /* largest that a turn leaves */
-    MEMORY_ID_LEN = 4 + 26,   /* "mem_" and a ULID */
     TIME_BYTES = 6,           /* of a ULID */
     OUTPUT_BYTES = FLOW_OUTPUT_BYTES,
 };
@@ -83,14 +79,8 @@ static void make_id(char out[MEMORY_ID_LEN + 1], struct weir_slice turn_id, unsi
     if (len == TURN_ID_LEN && ulid_parse(slice_of(text + 5, ULID_TEXT_LEN), &id) != WEIR_OK)
         id = (struct ulid){{0}};
     memcpy(id.bytes + TIME_BYTES, hash, sizeof id.bytes - TIME_BYTES);
-    memcpy(out, "mem_", 4);
+    memcpy(out, memory_id_prefix, 4);
     ulid_format(out + 4, id);
-}
-
-static void put_member(struct weir_buf *out, const struct weir_json *entry, const char *key)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_value(out, weir_json_get_str(entry, key));
 }
 
 static void put_entry(struct weir_buf *out, const char *id, const struct weir_json *entry,
@@ -98,19 +88,16 @@ static void put_entry(struct weir_buf *out, const char *id, const struct weir_js
 {
     char at[CLOCK_TEXT_BYTES];
     clock_format(at, origin->now_ms);
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "id");
-    weir_json_put_str(out, id);
-    put_member(out, entry, "category");
-    put_member(out, entry, "text");
-    put_member(out, entry, "data");
-    weir_json_put_key(out, "source_turn");
-    weir_json_put_string(out, origin->turn_id);
-    weir_json_put_key(out, "created_at");
-    weir_json_put_str(out, at);
-    weir_json_put_key(out, "updated_at");
-    weir_json_put_str(out, at);
-    weir_json_put_end_object(out);
+    const struct memory_entry e = {
+        .id = weir_slice_of(id),
+        .category = weir_json_text(weir_json_get_str(entry, "category")),
+        .text = weir_json_text(weir_json_get_str(entry, "text")),
+        .data = weir_json_get_str(entry, "data"),
+        .source_turn = origin->turn_id,
+        .created_at = weir_slice_of(at),
+        .updated_at = weir_slice_of(at),
+    };
+    memory_put(out, &e);
 }
 
 typedef void (*put_fn)(void *user, struct weir_slice id, struct weir_slice body);
@@ -133,7 +120,7 @@ enum weir_status memory_complete(struct weir_buf *out, struct weir_slice brought
     unsigned n = 0, n_put = 0;
     struct weir_json_doc *doc = weir_json_doc_new(OUTPUT_BYTES * 16);
     if (!doc) return WEIR_NOMEM;
-    weir_buf_init(&one, ENTRY_BYTES);
+    weir_buf_init(&one, MEMORY_ENTRY_BYTES);
     enum weir_status st = weir_json_parse(doc, brought, &json, NULL);
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "entries");

@@ -26,7 +26,7 @@ enum {
 
 static const char id_prefix[] = "turn_";
 static const char log_prefix[] = "turns/";
-enum { ID_PREFIX_LEN = sizeof id_prefix - 1, LOG_PREFIX_LEN = sizeof log_prefix - 1 };
+enum { LOG_PREFIX_LEN = sizeof log_prefix - 1 };
 
 static const char *const status_names[] = {
     [TURN_QUEUED] = "queued",
@@ -44,13 +44,7 @@ const char *turn_status_name(enum turn_status status)
 
 bool turn_is_id(struct weir_slice text)
 {
-    struct ulid id;
-    char upper[ULID_TEXT_LEN + 1];
-    if (text.len != TURN_ID_LEN || memcmp(text.ptr, id_prefix, ID_PREFIX_LEN) != 0) return false;
-    struct weir_slice ulid = slice_from(text, ID_PREFIX_LEN);
-    if (ulid_parse(ulid, &id) != WEIR_OK) return false;
-    ulid_format(upper, id); /* one id has one spelling */
-    return memcmp(upper, ulid.ptr, ULID_TEXT_LEN) == 0;
+    return ulid_is_name(text, id_prefix);
 }
 
 struct weir_slice turn_log(char out[TURN_LOG_BYTES], struct weir_slice id)
@@ -67,15 +61,16 @@ struct weir_slice turn_of_log(struct weir_slice log)
     return is_ours ? slice_from(log, LOG_PREFIX_LEN) : (struct weir_slice){0};
 }
 
-static enum weir_status next_id(struct turns *t, char out[TURN_ID_LEN + 1])
+enum weir_status turns_next_id(struct turns *t, const char *prefix, char *out)
 {
     struct ulid id;
+    size_t len = strlen(prefix);
     pthread_mutex_lock(&t->id_lock);
     enum weir_status st = ulid_next(&t->ids, &id);
     pthread_mutex_unlock(&t->id_lock);
     if (st != WEIR_OK) return st;
-    memcpy(out, id_prefix, ID_PREFIX_LEN);
-    ulid_format(out + ID_PREFIX_LEN, id);
+    memcpy(out, prefix, len);
+    ulid_format(out + len, id);
     return WEIR_OK;
 }
 
@@ -196,7 +191,7 @@ enum weir_status turn_draft_init(struct turn_draft *d, struct turns *t,
     weir_buf_init(&d->turn, MESSAGES_BYTES + OVERHEAD_BYTES);
     weir_buf_init(&d->input, MESSAGES_BYTES + OVERHEAD_BYTES);
     memcpy(d->owner, r->owner.ptr, r->owner.len);
-    enum weir_status st = next_id(t, d->id);
+    enum weir_status st = turns_next_id(t, id_prefix, d->id);
     if (st != WEIR_OK) return st;
     clock_format(created_at, d->created_ms);
     struct turn_view view = {.id = weir_slice_of(d->id),

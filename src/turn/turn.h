@@ -87,6 +87,12 @@ void turn_draft_fini(struct turn_draft *d);
 /* Its commit is durable. What does not fit in now is taken up at the next start. */
 void turns_begin(struct turns *t, struct weir_slice id);
 
+/*
+ * The prefix, a ULID and a NUL: ids of turns and of what people keep beside them rise together.
+ * WEIR_IO, WEIR_LIMIT.
+ */
+WEIR_MUST_CHECK enum weir_status turns_next_id(struct turns *t, const char *prefix, char *out);
+
 /* ---- looking at turns, and ending them ---- */
 
 /* "turn_" and a ULID, as it is written. */

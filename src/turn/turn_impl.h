@@ -8,6 +8,7 @@
  *   case.c      what an agent is given
  *   replay.c    running a turn again, beside what it was
  *   result.c    what a completed turn says
+ *   memory.c    an entry of memory
  *   remember.c  memory: what a turn is given, what it leaves
  *   shelf.c     people's data between two steps
  *   pace.c      waiting before steps

@@ -182,3 +182,20 @@ TEST(every_byte_outside_the_alphabet_is_refused)
     }
     T_EQ(n_read, 32 + 22); /* and the letters once more in lower case */
 }
+
+TEST(name_is_its_prefix_and_an_id_in_upper_case)
+{
+    static const struct {
+        const char *text;
+        bool is_name;
+    } cases[] = {
+        {"mem_01ARYZ6S41TSV4RRFFQ69G5FAV", true},  {"mem_01aryz6s41tsv4rrffq69g5fav", false},
+        {"mem_01ARYZ6S41TSV4RRFFQ69G5FA", false},  {"mem_01ARYZ6S41TSV4RRFFQ69G5FAVX", false},
+        {"mem01ARYZ6S41TSV4RRFFQ69G5FAV", false},  {"imp_01ARYZ6S41TSV4RRFFQ69G5FAV", false},
+        {"mem_81ARYZ6S41TSV4RRFFQ69G5FAV", false}, {"mem_", false},
+        {"mem_01ARYZ6S41TSV4RRFFQ69G5FAU", false}, {"", false},
+        {"MEM_01ARYZ6S41TSV4RRFFQ69G5FAV", false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        T_EQ(ulid_is_name(weir_slice_of(cases[i].text), "mem_"), cases[i].is_name);
+}
