@@ -73,7 +73,7 @@ static void log_test(struct search_work *w, struct search_test test, struct trie
 /* Whether newer days are there to confirm what the older ones show. */
 static bool can_confirm(const struct search_work *w, size_t row)
 {
-    return w->pieces[PART_NEWER][row].n_known >= 20;
+    return w->pieces[PART_NEWER][row].n_known >= LEAST_NEWER;
 }
 
 /* Slopes and steps. What wanders has them of itself, wherever one looks; all days tell best. */

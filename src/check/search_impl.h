@@ -45,6 +45,8 @@ struct search_work {
 
 enum { SCRATCH_ROWS = 8 };
 
+enum { LEAST_NEWER = 20 }; /* days with values, to confirm */
+
 /* A test's result on some days. */
 struct tried {
     double effect; /* correlation, or in standard deviations */

@@ -14,7 +14,6 @@
 enum {
     WEEK = 7,
     LEAST_OLDER = 40,    /* days with values, to be searched */
-    LEAST_NEWER = 20,    /* to confirm */
     LEAST_SIDE = 21,     /* on each side of a change of level */
     LEAST_EFFECTIVE = 8, /* of them, as good as independent */
     LEAST_PAIRS = 12,    /* that are as good as independent */
