@@ -102,7 +102,8 @@ struct workflow {
      * What else is committed with the beginning of the first step and with the end: events by
      * flow_emit(), documents by flow_put(). Called with a step that is none of the list. A call
      * is made again when its commit did not happen, because of a crash or since a wish to cancel
-     * came first: what counts once is what it emits and puts.
+     * came first: what counts once is what it emits and puts. A run that is cancelled or given up
+     * before its first step has an end and no beginning.
      */
     void (*on_begin)(struct flow_step *s);
     void (*on_end)(struct flow_step *s, const struct flow_end *end);

@@ -18,6 +18,7 @@ struct desk {
     struct flow *flow;
     const struct clock *clock;
     unsigned n_threads, max_runs;
+    uint64_t segment_bytes; /* of the store's journal */
     const struct workflow *workflows[DESK_WORKFLOWS];
     size_t n_workflows;
 };
@@ -63,7 +64,10 @@ static inline void desk_news(void *user, const struct store_news *news, size_t n
 static inline void desk_open_store(struct desk *d, const char *folder)
 {
     struct store_error error = {{0}};
-    const struct store_options options = {.on_news = desk_news, .clock = d->clock};
+    const struct store_options options = {.on_news = desk_news,
+                                          .clock = d->clock,
+                                          .segment_bytes = d->segment_bytes,
+                                          .pending_bytes = d->segment_bytes / 2};
     atomic_store(&desk_ended, 0);
     T_EQ(store_open(&d->store, folder, &options, &error), WEIR_OK);
 }

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A process that is killed: the next one goes on, and does nothing twice that was durable. */
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+#include "desk.h"
+
+enum { N_STEPS = 5 };
+
+/* Shared with the processes that are killed. */
+static struct shared_counts {
+    atomic_uint n_ran[N_STEPS];
+    atomic_uint last_attempt[N_STEPS];
+    atomic_int kills_in; /* this step kills its process once; -1: none */
+    atomic_bool kills_always;
+} * counts;
+
+static void on_begin(struct flow_step *s)
+{
+    flow_emit(s, "begin", SLICE("{}"));
+}
+
+static void on_end(struct flow_step *s, const struct flow_end *end)
+{
+    char text[64];
+    snprintf(text, sizeof text, "\"%s\"",
+             end->failure ? weir_status_name(end->failure->code) : "ok");
+    flow_emit(s, "end", weir_slice_of(text));
+    flow_put(s, (struct doc_key){SLICE("result"), flow_id(s)}, DOC_MUST_BE_NEW,
+             weir_slice_of(text));
+}
+
+static void work(struct flow_step *s, int i)
+{
+    atomic_fetch_add(&counts->n_ran[i], 1);
+    atomic_store(&counts->last_attempt[i], flow_attempt(s));
+    flow_emit(s, "work", SLICE("{}"));
+    if (atomic_load(&counts->kills_in) == i) {
+        if (!atomic_load(&counts->kills_always)) atomic_store(&counts->kills_in, -1);
+        raise(SIGKILL);
+    }
+    flow_emit(s, "work", SLICE("{}"));
+    flow_done(s, SLICE("1"));
+}
+
+#define STEP(n)                                                                                    \
+    static void step_##n(struct flow_step *s)                                                      \
+    {                                                                                              \
+        work(s, n);                                                                                \
+    }
+STEP(0)
+STEP(1)
+STEP(2)
+STEP(3)
+STEP(4)
+
+static const struct step steps[N_STEPS] = {{.name = "a", .run = step_0},
+                                           {.name = "b", .run = step_1},
+                                           {.name = "c", .run = step_2},
+                                           {.name = "d", .run = step_3},
+                                           {.name = "e", .run = step_4}};
+static const struct workflow w = {.name = "w",
+                                  .steps = steps,
+                                  .n_steps = N_STEPS,
+                                  .keep_ms = -1,
+                                  .on_begin = on_begin,
+                                  .on_end = on_end};
+
+static void need_counts(void)
+{
+    if (!counts)
+        counts =
+            mmap(NULL, sizeof *counts, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    T_OK(counts != MAP_FAILED);
+    memset(counts, 0, sizeof *counts);
+    atomic_store(&counts->kills_in, -1);
+}
+
+static struct desk desk_of_one(void)
+{
+    return (struct desk){.workflows = {&w}, .n_workflows = 1, .n_threads = 2};
+}
+
+/* In a process of its own. True when it was killed. */
+static bool live(const char *folder, enum fault_point fault, unsigned nth)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        struct desk d = desk_of_one();
+        struct store_error error;
+        const struct store_options options = {.on_news = desk_news};
+        if (nth > 0) fault_arm(fault, nth, FAULT_CRASH);
+        if (store_open(&d.store, folder, &options, &error) != WEIR_OK) _exit(1);
+        desk_start(&d);
+        struct doc doc;
+        enum weir_status st =
+            store_doc_get(d.store, (struct doc_key){SLICE("run-input"), SLICE("r1")}, &doc);
+        if (st == WEIR_NOT_FOUND) desk_run(&d, &w, "r1", "{}");
+        desk_wait(&desk_ended, 1);
+        desk_close(&d);
+        _exit(0);
+    }
+    int status = 0;
+    T_EQ(waitpid(child, &status, 0), child);
+    T_OK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+struct outputs {
+    bool has[N_STEPS];
+};
+
+static enum weir_status note_output(void *user, const struct flow_step_info *info)
+{
+    struct outputs *o = user;
+    T_OK(info->number >= 1 && info->number <= N_STEPS);
+    o->has[info->number - 1] = info->output.len > 0;
+    return WEIR_OK;
+}
+
+/* What the store says between two lives. */
+static bool look_between(const char *folder, struct outputs *o)
+{
+    struct desk d = desk_of_one();
+    struct doc doc;
+    *o = (struct outputs){0};
+    desk_open_store(&d, folder);
+    T_EQ(flow_each_step(d.store, SLICE("r1"), note_output, o), WEIR_OK);
+    for (int i = 1; i < N_STEPS; i++) T_OK(o->has[i - 1] || !o->has[i]);
+    bool is_over =
+        store_doc_get(d.store, (struct doc_key){SLICE("result"), SLICE("r1")}, &doc) == WEIR_OK;
+    doc_fini(&doc);
+    (void)desk_events(&d, "r1", NULL);
+    store_close(d.store);
+    return is_over;
+}
+
+static void expect_end(const char *folder, const char *result, bool must_begin)
+{
+    struct desk d = desk_of_one();
+    struct doc doc;
+    bool is_sealed = false;
+    desk_open_store(&d, folder);
+    const char *events = desk_events(&d, "r1", &is_sealed);
+    const char *end = strstr(events, "end");
+    T_OK(is_sealed && end && end[3] == '\0');
+    if (must_begin) T_OK(strncmp(events, "begin ", 6) == 0);
+    T_OK(!strstr(events + 1, "begin"));
+    T_EQ(store_doc_get(d.store, (struct doc_key){SLICE("result"), SLICE("r1")}, &doc), WEIR_OK);
+    T_EQ_STR(doc.body, result);
+    T_EQ(doc.version, 1);
+    doc_fini(&doc);
+    T_EQ(desk_n_docs(&d, "run"), 0);
+    store_close(d.store);
+}
+
+/* Killed at the nth sync or write, then left alone. False when it was never reached. */
+static bool die_once(enum fault_point fault, unsigned nth)
+{
+    char folder[256];
+    struct outputs o;
+    unsigned before[N_STEPS];
+    need_counts();
+    snprintf(folder, sizeof folder, "%s/%d-%u", t_temp_dir(), (int)fault, nth);
+    bool was_killed = live(folder, fault, nth);
+    bool is_over = look_between(folder, &o);
+    for (int i = 0; i < N_STEPS; i++) before[i] = atomic_load(&counts->n_ran[i]);
+    if (!is_over) T_OK(!live(folder, fault, 0));
+    for (int i = 0; i < N_STEPS; i++) {
+        unsigned n = atomic_load(&counts->n_ran[i]) - before[i];
+        T_EQ(n, o.has[i] || is_over ? 0 : 1);
+    }
+    expect_end(folder, "\"ok\"", true);
+    return was_killed;
+}
+
+TEST(a_kill_at_any_sync_is_a_pause)
+{
+    unsigned n = 1;
+    while (n < 100 && die_once(FAULT_SYNC, n)) n++;
+    T_OK(n > N_STEPS && n < 100);
+}
+
+TEST(a_kill_at_any_write_is_a_pause)
+{
+    unsigned n = 1;
+    while (n < 1000 && die_once(FAULT_WRITE, n)) n += 7;
+    T_OK(n > 7 * N_STEPS && n < 1000);
+}
+
+TEST(a_step_in_which_the_process_died_is_tried_again)
+{
+    char folder[256];
+    for (int i = 0; i < N_STEPS; i++) {
+        need_counts();
+        snprintf(folder, sizeof folder, "%s/%d", t_temp_dir(), i);
+        atomic_store(&counts->kills_in, i);
+        T_OK(live(folder, FAULT_SYNC, 0));
+        T_OK(!live(folder, FAULT_SYNC, 0));
+        for (int k = 0; k < N_STEPS; k++) T_EQ(counts->n_ran[k], k == i ? 2 : 1);
+        /* One that nobody had yet was not known to be under way. */
+        T_OK(counts->last_attempt[i] == 2 || (i == 0 && counts->last_attempt[i] == 1));
+        expect_end(folder, "\"ok\"", true);
+    }
+}
+
+TEST(a_step_that_kills_every_process_is_given_up)
+{
+    char folder[256];
+    need_counts();
+    snprintf(folder, sizeof folder, "%s/poison", t_temp_dir());
+    atomic_store(&counts->kills_in, 2);
+    atomic_store(&counts->kills_always, true);
+    unsigned n_lives = 1;
+    while (n_lives < 20 && live(folder, FAULT_SYNC, 0)) n_lives++;
+    T_EQ(n_lives, FLOW_CRASHES + 1);
+    T_EQ(counts->n_ran[2], FLOW_CRASHES);
+    T_EQ(counts->n_ran[1], 1);
+    expect_end(folder, "\"internal_error\"", true);
+}
+
+TEST(a_first_step_that_kills_every_process_is_given_up_too)
+{
+    char folder[256];
+    need_counts();
+    snprintf(folder, sizeof folder, "%s/poison", t_temp_dir());
+    atomic_store(&counts->kills_in, 0);
+    atomic_store(&counts->kills_always, true);
+    unsigned n_lives = 1;
+    while (n_lives < 20 && live(folder, FAULT_SYNC, 0)) n_lives++;
+    T_OK(n_lives <= FLOW_CRASHES + 2);
+    expect_end(folder, "\"internal_error\"", false);
+}
