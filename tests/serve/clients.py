@@ -8,42 +8,22 @@ browser's own EventSource in Chromium, and the load generators wrk and h2load.
 The npm package is installed once into build/test-clients. A program that cannot be had is
 skipped, and says so.
 """
-import contextlib
 import functools
-import http.server
 import json
-import os
 import re
-import shutil
 import signal
-import subprocess
 import tempfile
-import threading
 
 import packages
-from support import (JSON_FIELDS, ROOT, WAIT_S, Failure, Lines, Server, Skip, case, equal, expect,
+from others import Pages, browser, curl, need, run
+from support import (JSON_FIELDS, ROOT, WAIT_S, Lines, Server, Skip, case, equal, expect,
                      ids_of, main, make_certificate, to_json, values_of, weir)
 
 # A browser waits for three seconds before it comes again, and may do so more than once.
 RECONNECT_S = WAIT_S + 15
 
 
-def need(program):
-    if shutil.which(program) is None:
-        raise Skip(f"{program} is not installed; tools/deps test does that")
-
-
-def run(*words, **options):
-    return subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_S * 3,
-                          check=False, **options)
-
-
 # ---- curl ----
-
-def curl(*words):
-    need("curl")
-    return run("curl", "-sS", *words)
-
 
 @case
 def curl_appends_and_watches():
@@ -196,84 +176,15 @@ send()
 </script>"""
 
 
-class Pages:
-    """Serves the page and takes what it reports."""
-
-    def __init__(self):
-        pages = self
-        self.page = ""
-        self.reports = []
-        self.changed = threading.Condition()
-
-        class Handler(http.server.BaseHTTPRequestHandler):
-            def do_GET(self):
-                body = pages.page.encode() if self.path == "/" else b""
-                self.send_response(200)
-                self.send_header("Content-Type", "text/html")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def do_POST(self):
-                report = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                with pages.changed:
-                    pages.reports.append(report)
-                    pages.changed.notify_all()
-                self.send_response(204)
-                self.end_headers()
-
-            def log_message(self, *_):
-                pass
-
-        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.port = self.server.server_address[1]
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-
-    def show(self, server, query=""):
-        """Makes the page watch stream a and append to b."""
-        page = PAGE.replace("POST_TARGET", json.dumps(server.url(f"/v1/streams/b{query}")))
-        self.page = page.replace("TARGET", json.dumps(server.url(f"/v1/streams/a{query}")))
-        return f"http://127.0.0.1:{self.port}/"
-
-    def show_simple(self, server):
-        """Makes the page append by every request that a browser sends without asking."""
-        self.page = SIMPLE_PAGE.replace("TARGET", json.dumps(server.url("/v1/streams/a")))
-        return f"http://127.0.0.1:{self.port}/"
-
-    def wait(self, wanted, text, wait_s=WAIT_S):
-        """Until a report for which wanted() holds has come."""
-        with self.changed:
-            if not self.changed.wait_for(lambda: any(map(wanted, self.reports)), wait_s):
-                raise Failure(f"waited in vain until {text}; reports: {self.reports[-8:]}")
-
-    def ids(self):
-        with self.changed:
-            return [report["id"] for report in self.reports if "id" in report]
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        self.server.shutdown()
-        self.server.server_close()
+def watching_page(server, query=""):
+    """Watches stream a and appends to b."""
+    page = PAGE.replace("POST_TARGET", json.dumps(server.url(f"/v1/streams/b{query}")))
+    return page.replace("TARGET", json.dumps(server.url(f"/v1/streams/a{query}")))
 
 
-@contextlib.contextmanager
-def browser(url):
-    """Chromium on a page, in a profile and a process group of its own."""
-    need("chromium")
-    with tempfile.TemporaryDirectory(prefix="weir-browser-", ignore_cleanup_errors=True) as profile:
-        child = subprocess.Popen(
-            ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
-             "--disable-background-networking", "--disable-component-update", "--disable-sync",
-             "--disable-dev-shm-usage", "--remote-debugging-port=0", f"--user-data-dir={profile}", url],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            start_new_session=True)
-        try:
-            yield child
-        finally:
-            os.killpg(child.pid, signal.SIGKILL)
-            child.wait()
+def simple_page(server):
+    """Appends by every request that a browser sends without asking."""
+    return SIMPLE_PAGE.replace("TARGET", json.dumps(server.url("/v1/streams/a")))
 
 
 @case
@@ -281,7 +192,7 @@ def browser_eventsource_watches_and_resumes_after_a_restart():
     need("chromium")
     with Pages() as pages, Server("--cors-origin", f"http://127.0.0.1:{pages.port}") as server:
         server.append_all("a", ["one", "two"])
-        with browser(pages.show(server)):
+        with browser(pages.show(watching_page(server))):
             pages.wait(is_id(2), "the page has what is there", WAIT_S * 2)
             pages.wait(lambda report: "posted" in report or "failed" in report, "the page has posted")
             expect({"posted": 1} in pages.reports, "an append by the page", pages.reports)
@@ -300,7 +211,7 @@ def browser_of_another_origin_sees_nothing():
     need("chromium")
     with Pages() as pages, Server() as server:
         server.append("a", "secret")
-        with browser(pages.show(server)):
+        with browser(pages.show(watching_page(server))):
             pages.wait(lambda report: report.get("state") == 2, "the stream was refused", WAIT_S * 2)
             pages.wait(lambda report: "failed" in report, "the append was refused")
             equal(pages.ids(), [])
@@ -311,7 +222,7 @@ def browser_of_another_origin_sees_nothing():
 def browser_of_another_origin_cannot_append_without_asking():
     need("chromium")
     with Pages() as pages, Server() as server:
-        with browser(pages.show_simple(server)):
+        with browser(pages.show(simple_page(server))):
             pages.wait(lambda report: report.get("sent") == 6, "the page has sent all", WAIT_S * 2)
         equal(server.replay("a"), [], "what a page could append")
 
@@ -324,7 +235,7 @@ def browser_reads_by_a_link_and_comes_again_with_it():
         server.key = weir("key", "create", "--data", server.data).stdout.decode().strip()
         path = weir("link", "create", "a", "--data", server.data).stdout.decode().strip()
         server.append("a", "one")
-        with browser(pages.show(server, path[path.index("?"):])):
+        with browser(pages.show(watching_page(server, path[path.index("?"):]))):
             pages.wait(is_id(1), "the page has what is there", WAIT_S * 2)
             pages.wait(lambda report: report == {}, "an append was answered, but with no id")
             server.restart(signal.SIGKILL)
