@@ -184,6 +184,14 @@ static void finish(struct flow_step *s, enum weir_status st, const char *why,
     flow_fail(s, &failure);
 }
 
+/* Whether it is to end before it has begun; it has ended then. */
+static bool gave_up(struct flow_step *s)
+{
+    bool is_aborted = flow_is_aborted(s);
+    if (is_aborted) finish(s, WEIR_CANCELLED, "", NULL);
+    return is_aborted;
+}
+
 /* ---- steps of one call ---- */
 
 typedef enum weir_status (*agent_fn)(struct agent_case *c, struct weir_buf *out);
@@ -193,6 +201,7 @@ static void call(struct flow_step *s, agent_fn fn)
     struct work w;
     struct weir_buf out;
     struct outputs outputs = outputs_of(s);
+    if (gave_up(s)) return;
     weir_buf_init(&out, FLOW_OUTPUT_BYTES);
     enum weir_status st = work_begin(&w, s, &outputs, flow_arena(s));
     if (st == WEIR_OK) st = fn(&w.c, &out);
@@ -301,6 +310,7 @@ static void support(struct flow_step *s)
 {
     const char *names[MAX_SUPPORTING];
     struct outputs outputs = outputs_of(s);
+    if (gave_up(s)) return;
     struct parts *p = arena_alloc(flow_arena(s), sizeof *p);
     if (!p) {
         finish(s, WEIR_NOMEM, "", NULL);
