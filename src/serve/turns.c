@@ -143,17 +143,20 @@ struct tracing {
     struct turn_asked asked; /* the first member, see turn_asked_new() */
     struct turns *turns;
     char from[STEP_BYTES];
-    void (*make)(void *user);
+    struct post post;
     struct weir_buf json;
     enum weir_status status;
 };
 
+/* By a thread of the store's: it is little more than reading. */
 static void make_trace(void *user)
 {
     struct tracing *t = user;
     t->status = turn_trace(t->asked.store, weir_slice_of(t->asked.id), &t->json);
+    loop_post(t->asked.loop, &t->post);
 }
 
+/* By a thread of its own: it takes as long as the turn. */
 static void make_replay(void *user)
 {
     struct tracing *t = user;
@@ -173,20 +176,33 @@ static void answer_trace(struct exchange *ex, void *user)
     weir_buf_fini(&json);
 }
 
+static void finish_trace(struct post *post)
+{
+    struct tracing *t = CONTAINER_OF(post, struct tracing, post);
+    answer_trace(t->asked.ex, t);
+}
+
 static void begin_trace(struct exchange *ex, struct turn_asked *a)
 {
     struct tracing *t = CONTAINER_OF(a, struct tracing, asked);
     if (!turn_is_found(ex, a)) return;
     weir_buf_init(&t->json, TRACE_BYTES);
-    resource_work(ex, t->make, answer_trace, t);
+    t->post.run = finish_trace;
+    if (store_later(a->store, make_trace, t) != WEIR_OK) resource_store_error(ex, WEIR_NOMEM);
+}
+
+static void begin_replay(struct exchange *ex, struct turn_asked *a)
+{
+    struct tracing *t = CONTAINER_OF(a, struct tracing, asked);
+    if (!turn_is_found(ex, a)) return;
+    weir_buf_init(&t->json, TRACE_BYTES);
+    resource_work(ex, make_replay, answer_trace, t);
 }
 
 void turns_trace(struct exchange *ex)
 {
     struct tracing *t = turn_asked_new(ex, sizeof *t);
-    if (!t) return;
-    t->make = make_trace;
-    turn_ask(&t->asked, begin_trace);
+    if (t) turn_ask(&t->asked, begin_trace);
 }
 
 void turns_replay(struct exchange *ex)
@@ -200,8 +216,7 @@ void turns_replay(struct exchange *ex)
     }
     memcpy(t->from, from.len > 0 ? from.ptr : "", from.len);
     t->turns = server_turns(exchange_server(ex));
-    t->make = make_replay;
-    turn_ask(&t->asked, begin_trace);
+    turn_ask(&t->asked, begin_replay);
 }
 
 /* ---- cancelling ---- */

@@ -577,6 +577,15 @@ def trace_has_every_step_with_its_input_and_output():
 
 
 @case
+def many_may_look_at_traces_at_once():
+    with Server() as server:
+        turn = whole_turn(server, "How many steps did I walk last week?")
+        with concurrent.futures.ThreadPoolExecutor(48) as pool:
+            traces = list(pool.map(lambda _: get_trace(server, turn["id"]), range(96)))
+        equal(traces, [traces[0]] * 96)
+
+
+@case
 def trace_of_a_turn_under_way_has_the_steps_so_far():
     with Server("--turn-pace", "400ms") as server:
         turn_id = new_turn(server)["id"]

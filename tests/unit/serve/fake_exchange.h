@@ -360,7 +360,7 @@ static void free_memory(struct exchange *ex)
 }
 
 /* Calls the handler and waits for the answer. */
-static void run(struct exchange *ex, handler_fn handle)
+static inline void run(struct exchange *ex, handler_fn handle)
 {
     handle(ex);
     if (ex->n_answers == 0) run_post();
