@@ -167,6 +167,11 @@ static enum weir_status answer(struct science *s, const struct asked *asked)
         return WEIR_OK;
     }
     enum weir_status st = plan_run(&asked->plan, s->c->data, s->c->arena, a);
+    /* What one part of a question asks may have no meaning for what another one names. */
+    if (st == WEIR_BAD_FIELD) {
+        *a = (struct plan_answer){.reason = "that has no meaning for what was named"};
+        st = WEIR_OK;
+    }
     if (st != WEIR_OK) return st;
     if (a->kind == VALUE_NONE) {
         say_none(s, asked, a);

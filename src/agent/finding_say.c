@@ -178,8 +178,11 @@ static void say_rows(const struct saying *s)
     for (size_t i = 0; i < c->n_entries && n < SHOWN_ROWS; i++, n++) {
         const struct entry *e = &c->entries[i];
         if (n > 0) text(s, ", ");
-        if (strncmp(e->name, "row.", 4) == 0) weir_buf_printf(s->out, "%s ", e->name + 4);
+        bool is_row = strncmp(e->name, "row.", 4) == 0;
+        if (is_row) weir_buf_printf(s->out, "%s ", e->name + 4);
         amount_put(s->out, e->value, e->unit);
+        if (!is_row && c->plan->op == PLAN_ANOMALY) text(s, " that stand out");
+        if (!is_row && c->plan->op == PLAN_GROUP) text(s, " in all");
     }
 }
 

@@ -235,7 +235,7 @@ static enum weir_status read_parts(struct work *w, struct weir_slice question)
         *p = (struct part){0};
         enum weir_status st = read_part(w, texts + i, n - i, p, &used);
         if (st != WEIR_OK) return st;
-        if (used > 0 || p->mention.metric || p->mention.analyte) w->n++;
+        if (used > 0 || p->mention.n > 0 || p->mention.absent || p->mention.analyte) w->n++;
         else w->out->not_read = p->text;
         i += used > 0 ? used : 1;
     }
@@ -244,7 +244,7 @@ static enum weir_status read_parts(struct work *w, struct weir_slice question)
 
 static const struct metric *metric_of(const struct part *p)
 {
-    if (!p->reading.is_understood) return p->mention.has_data ? p->mention.metric : NULL;
+    if (!p->reading.is_understood) return p->mention.n > 0 ? p->mention.metrics[0] : NULL;
     return p->reading.plan.subject == PLAN_OF_METRIC ? p->reading.plan.metric : NULL;
 }
 
@@ -283,19 +283,28 @@ static void push_part(struct work *w, size_t i, const struct part *model)
     const struct metric *m = metric_of(p);
     if (is_named_only(p) && !m) {
         if (p->mention.analyte) push_lab(w, p->mention.analyte);
-        else if (p->mention.metric) w->out->absent = p->mention.metric;
+        else if (p->mention.absent) w->out->absent = p->mention.absent;
         return;
     }
-    if (is_named_only(p) && !model) {
+    bool is_change = !p->reading.is_understood && words_ask_change(p->text);
+    if (is_named_only(p) && !model && !is_change) {
         push_bundle(w, m);
         return;
     }
-    struct plan plan = is_named_only(p) ? model->reading.plan : p->reading.plan;
+    struct plan plan = is_change          ? plan_of(m, PLAN_AGGREGATE)
+                       : is_named_only(p) ? model->reading.plan
+                                          : p->reading.plan;
     if (is_named_only(p)) {
         plan.metric = m;
         plan.unit = NULL;
     }
     const struct plan_window *near = is_open(&plan.window) ? window_near(w, i) : NULL;
+    if (is_change) {
+        if (near) plan.window = *near;
+        compare_with_before(w, &plan);
+        push(w, &plan);
+        return;
+    }
     if (near && plan.op != PLAN_COMPARE) plan.window = *near;
     bool is_as_read = !near && !is_named_only(p);
     push_read(w, p, &plan, is_as_read ? p->reading.understood : NULL);
@@ -315,16 +324,39 @@ static void push_together(struct work *w, struct weir_slice question)
 
 /* ---- the whole ---- */
 
+/* A day that is spoken of as such: last night, yesterday. */
+static void push_day(struct work *w, const struct metric *m, struct weir_slice question)
+{
+    bool is_yesterday = words_have(question, "yesterday");
+    if (!is_yesterday && !words_have(question, "night|today|morning|tonight")) return;
+    struct plan plan = plan_of(m, PLAN_AGGREGATE);
+    plan.window = last_days(w, w->newest, 1, is_yesterday ? 1 : 0);
+    push_optional(w, &plan);
+}
+
+static void push_general(struct work *w, const struct mention *mention, struct weir_slice question)
+{
+    if (mention->n > 1 && words_ask_relation(question)) {
+        struct plan plan = plan_of(mention->metrics[0], PLAN_CORRELATE);
+        plan.with = mention->metrics[1];
+        push(w, &plan);
+        return;
+    }
+    if (mention->n > 0) push_day(w, mention->metrics[0], question);
+    for (size_t i = 0; i < mention->n; i++) push_bundle(w, mention->metrics[i]);
+    if (mention->n == 0 && mention->activity) push_activity(w, mention->activity);
+}
+
 static enum weir_status push_mentioned(struct work *w, struct weir_slice question)
 {
     struct mention mention;
     enum weir_status st = words_mention(&mention, question, w->c->data);
     if (st != WEIR_OK) return st;
-    bool is_general = !words_ask_number(question);
-    if (mention.analyte) push_lab(w, mention.analyte);
-    else if (mention.has_data && is_general) push_bundle(w, mention.metric);
-    else if (mention.metric && !mention.has_data) w->out->absent = mention.metric;
-    else if (mention.activity && is_general) push_activity(w, mention.activity);
+    bool is_relation = mention.n > 1 && words_ask_relation(question);
+    w->out->not_read.len = 0; /* it is the whole of it */
+    if (mention.absent) w->out->absent = mention.absent;
+    else if (mention.analyte) push_lab(w, mention.analyte);
+    else if (is_relation || !words_ask_number(question)) push_general(w, &mention, question);
     return WEIR_OK;
 }
 

@@ -38,18 +38,22 @@ WEIR_MUST_CHECK enum weir_status questions_read(struct questions *out, struct we
 /* Parts at "and", commas and ends of sentences; how many, at most QUESTION_PARTS. */
 size_t words_split(struct weir_slice text, struct weir_slice parts[QUESTION_PARTS]);
 
-bool words_ask_whether(struct weir_slice text); /* "did my steps drop?" */
-bool words_ask_why(struct weir_slice text);     /* affects, because, causes */
-bool words_ask_number(struct weir_slice text);  /* a number, a date or an amount is spoken of */
-bool words_count(struct weir_slice text);       /* has a number, in digits or in words */
+bool words_ask_whether(struct weir_slice text);  /* "did my steps drop?" */
+bool words_ask_why(struct weir_slice text);      /* affects, because, causes */
+bool words_ask_relation(struct weir_slice text); /* whether one thing goes with another */
+bool words_ask_change(struct weir_slice text);   /* went up, dropped, worse */
+bool words_ask_number(struct weir_slice text);   /* a number, a date or an amount is spoken of */
+bool words_count(struct weir_slice text);        /* has a number, in digits or in words */
 bool words_have(struct weir_slice text, const char *words); /* one of "a|b|c", whole */
 
-/* What is named, the longest name first; NULL. A metric that has data goes before one without. */
+/* What is named in a text, in its order; of several names the longest. */
+enum { MENTIONS = 4 };
 struct mention {
-    const struct metric *metric;
+    const struct metric *metrics[MENTIONS]; /* that have data */
+    size_t n;
+    const struct metric *absent; /* the first that has none; NULL */
     const struct analyte *analyte;
     const struct activity *activity;
-    bool has_data; /* of the metric */
 };
 WEIR_MUST_CHECK enum weir_status words_mention(struct mention *out, struct weir_slice text,
                                                struct dataset *d);

@@ -92,7 +92,7 @@ bool words_ask_why(struct weir_slice text)
 {
     return words_have(text, "why|cause|causes|caused|causing|because|affect|affects|affected|"
                             "affecting|effect|impact|impacts|influence|influences|due|makes|drives|"
-                            "reason|reasons");
+                            "reason|reasons|make|hurt|hurts|help|helps");
 }
 
 static bool has_digit(struct weir_slice text)
@@ -106,6 +106,21 @@ bool words_count(struct weir_slice text)
 {
     return has_digit(text) || words_have(text, "one|two|three|four|five|six|seven|eight|nine|ten|"
                                                "once|twice|half|double|dozen|hundred");
+}
+
+bool words_ask_relation(struct weir_slice text)
+{
+    return words_ask_why(text) ||
+           words_have(text, "when|if|help|helps|hurt|hurts|make|improve|improves|depend|depends|"
+                            "related|relate|relates|relation|link|linked|connected|connection|"
+                            "worsen|worsens|reduce|reduces|increase|increases|good|bad|after");
+}
+
+bool words_ask_change(struct weir_slice text)
+{
+    return words_have(text, "up|down|higher|lower|rise|rose|risen|rising|fall|fell|fallen|falling|"
+                            "drop|dropped|dropping|increase|increased|decrease|decreased|change|"
+                            "changed|changing|better|worse|improved|improving|declined|declining");
 }
 
 bool words_ask_number(struct weir_slice text)
@@ -124,42 +139,86 @@ static bool is_small(struct weir_slice word)
                        "of|in|on|at|to|for|i|me|it|that|this|with|about|been|be|so|if|am|can|any");
 }
 
-static bool has_data(struct dataset *d, const struct metric *m, enum weir_status *st)
+static char plain(char c)
 {
-    const struct series *s;
-    enum weir_status found = dataset_series(d, m, &s);
-    if (found != WEIR_OK && found != WEIR_NOT_FOUND) *st = found;
-    return found == WEIR_OK && s->n > 0;
+    return c == '_' || c == '-' ? ' ' : (char)tolower((unsigned char)c);
 }
 
-static void look_up(struct mention *out, struct weir_slice name, struct dataset *d,
-                    enum weir_status *st)
+static bool is_same(struct weir_slice a, struct weir_slice b)
 {
-    const struct metric *m = dataset_find_metric(d, name);
-    bool is_better = m && !out->has_data && (!out->metric || has_data(d, m, st));
-    if (is_better) {
-        out->metric = m;
-        out->has_data = has_data(d, m, st);
+    bool is_equal = a.len == b.len;
+    for (size_t i = 0; is_equal && i < a.len; i++) is_equal = plain(a.ptr[i]) == plain(b.ptr[i]);
+    return is_equal;
+}
+
+static bool is_named(const struct metric *m, struct weir_slice name)
+{
+    size_t at = 0;
+    if (is_same(weir_slice_of(m->name), name) || is_same(weir_slice_of(m->title), name))
+        return true;
+    for (struct weir_slice s = alias_next(m->aliases, &at); s.len > 0;
+         s = alias_next(m->aliases, &at))
+        if (is_same(s, name)) return true;
+    return false;
+}
+
+struct looking {
+    struct mention *out;
+    struct dataset *d;
+    const struct metric *const *metrics; /* that have values */
+    size_t n_metrics;
+};
+
+static void push_metric(struct mention *out, const struct metric *m)
+{
+    for (size_t i = 0; i < out->n; i++)
+        if (out->metrics[i] == m) return;
+    if (out->n < MENTIONS) out->metrics[out->n++] = m;
+}
+
+/* Of what several metrics are called the one that has data; then tests and workouts. */
+static bool look_up(struct looking *l, struct weir_slice name)
+{
+    for (size_t i = 0; i < l->n_metrics; i++) {
+        if (!is_named(l->metrics[i], name)) continue;
+        push_metric(l->out, l->metrics[i]);
+        return true;
     }
-    if (!out->analyte) out->analyte = analyte_find(name);
-    if (!out->activity) out->activity = activity_find(name);
+    const struct analyte *analyte = analyte_find(name);
+    const struct activity *activity = activity_find(name);
+    const struct metric *absent = dataset_find_metric(l->d, name);
+    if (analyte && !l->out->analyte) l->out->analyte = analyte;
+    else if (activity && !l->out->activity) l->out->activity = activity;
+    else if (absent && !l->out->absent) l->out->absent = absent;
+    return analyte || activity || absent;
+}
+
+/* How many words from here on are a name; 0: none is. The longest one counts. */
+static size_t name_at(struct looking *l, const struct weir_slice *words, size_t n)
+{
+    for (size_t len = n < NAME_WORDS ? n : NAME_WORDS; len > 0; len--) {
+        const struct weir_slice *last = &words[len - 1];
+        if (is_small(words[0]) || is_small(*last)) continue;
+        size_t bytes = (size_t)(last->ptr + last->len - words[0].ptr);
+        if (look_up(l, slice_of(words[0].ptr, bytes))) return len;
+    }
+    return 0;
 }
 
 enum weir_status words_mention(struct mention *out, struct weir_slice text, struct dataset *d)
 {
     struct weir_slice words[MAX_WORDS];
+    struct looking l = {.out = out, .d = d};
     size_t n = 0, at = 0;
-    enum weir_status st = WEIR_OK;
     *out = (struct mention){0};
+    enum weir_status st = dataset_metrics(d, &l.metrics, &l.n_metrics);
+    if (st != WEIR_OK) return st;
     for (struct weir_slice w = next_word(text, &at); w.len > 0 && n < MAX_WORDS;
          w = next_word(text, &at))
         words[n++] = w;
-    for (size_t len = NAME_WORDS; len > 0 && st == WEIR_OK; len--)
-        for (size_t i = 0; i + len <= n && st == WEIR_OK; i++) {
-            const struct weir_slice *first = &words[i], *last = &words[i + len - 1];
-            if (is_small(*first) || is_small(*last)) continue;
-            size_t bytes = (size_t)(last->ptr + last->len - first->ptr);
-            look_up(out, slice_of(first->ptr, bytes), d, &st);
-        }
-    return st;
+    for (size_t i = 0; i < n;) {
+        size_t len = name_at(&l, words + i, n - i);
+        i += len > 0 ? len : 1;
+    }
+    return WEIR_OK;
 }

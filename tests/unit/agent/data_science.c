@@ -95,6 +95,27 @@ TEST(a_question_of_several_parts_is_taken_apart)
     says("What was my average weight in May 2025? And my steps?", "level:avg level:avg");
     says("compare my sleep and resting heart rate in May 2025", "level:avg level:avg pair:r");
     says("How many steps did I take yesterday and how long did I sleep?", "value:sum value:sum");
+    says("Total steps in May 2025 and my bedtime?", "value:sum level:avg");
+}
+
+TEST(two_things_that_are_named_are_looked_at_together_when_that_is_asked)
+{
+    says("Does going to bed late make me sleep less?", "pair:r");
+    says("Do I sleep more when I go to bed early?", "pair:r");
+    says("Could you tell me how I slept in May, and whether my resting heart rate went up?",
+         "level:avg value:a windows:a");
+    says("How did I sleep last night compared to my usual?",
+         "value:avg level:avg trend:slope windows:a");
+}
+
+TEST(a_name_that_has_no_data_is_not_read_as_a_shorter_one_that_has)
+{
+    struct desk d;
+    person(&d, "Is my sleep score drop meaningful?");
+    const struct weir_json *result = days_work(&d);
+    T_EQ(weir_json_count(weir_json_get_str(result, "findings")), 0);
+    T_OK(desk_holds(text_at(result, "text"), "No data for sleep score"));
+    desk_fini(&d);
 }
 
 TEST(what_the_data_cannot_answer_gets_words_and_no_number)

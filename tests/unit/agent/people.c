@@ -130,3 +130,93 @@ TEST(what_the_investigator_says_of_people_has_a_home)
         person_close(&p);
     }
 }
+
+/* ---- questions of any words ---- */
+
+static const char *const vocabulary[] = {
+    "how",
+    "is",
+    "my",
+    "sleep",
+    "steps",
+    "and",
+    "resting heart rate",
+    "last",
+    "week",
+    "30",
+    "days",
+    "in March",
+    "average",
+    "did",
+    "drop",
+    "compare",
+    "with",
+    "weekends",
+    "weekdays",
+    "hrv",
+    "weight",
+    "over",
+    "8",
+    "hours",
+    "how many",
+    "nights",
+    "?",
+    ",",
+    "trend",
+    "of",
+    "bedtime",
+    "correlation",
+    "between",
+    "stress",
+    "runs",
+    "longest",
+    "streak",
+    "unusual",
+    "since New Year",
+    "percent",
+    "change",
+    "the previous 14 days",
+    "which",
+    "month",
+    "highest",
+    "lowest",
+    "deep sleep",
+    "ldl",
+    "per week",
+    "when",
+    "I",
+    "ran",
+    "yesterday",
+    "2025-05-03",
+    "total",
+    "the day after",
+    "a run",
+    "more than",
+    "10k",
+    "median",
+    "by month",
+    "pace",
+    "vs",
+};
+
+static void make_question(struct stat_random *random, char *out, size_t room)
+{
+    size_t n_words = 1 + (size_t)stat_random_below(random, 14), len = 0;
+    out[0] = '\0';
+    for (size_t i = 0; i < n_words && len < room; i++) {
+        size_t at = (size_t)stat_random_below(random, sizeof vocabulary / sizeof *vocabulary);
+        len += (size_t)snprintf(out + len, room - len, "%s%s", i > 0 ? " " : "", vocabulary[at]);
+    }
+}
+
+TEST(words_in_any_order_give_numbers_that_have_a_home)
+{
+    struct person p = person_open(T_SOURCE_ROOT "/tests/data/people", "p01");
+    struct stat_random random = stat_random_of(t_random(), 7);
+    for (size_t i = 0; i < 300; i++) {
+        char question[400];
+        make_question(&random, question, sizeof question);
+        ask(p.data, weir_slice_of(question));
+    }
+    person_close(&p);
+}

@@ -239,6 +239,59 @@ TEST(the_same_turn_gives_the_same_verdicts_to_the_byte)
     desk_fini(&b.d);
 }
 
+/* A member of the last finding, or of its days, becomes something else. */
+static void replace(struct desk *d, const char *key, bool is_of_days, const char *json)
+{
+    struct weir_json *result = weir_json_copy(d->doc, desk_output(d, "run_main_agent"));
+    struct weir_json *findings = weir_json_member(result, SLICE("findings"));
+    size_t last = weir_json_count(findings) - 1;
+    struct weir_json *f = weir_json_copy(d->doc, member_at(findings, last));
+    struct weir_json *list = weir_json_new(d->doc, WEIR_JSON_ARRAY);
+    struct weir_json *all = weir_json_new(d->doc, WEIR_JSON_OBJECT);
+    struct weir_json *of = is_of_days ? weir_json_member(f, SLICE("days")) : f;
+    struct weir_json *value = weir_json_copy(d->doc, desk_json(d, weir_slice_of(json)));
+    T_EQ(weir_json_set(d->doc, of, weir_slice_of(key), value), WEIR_OK);
+    T_EQ(weir_json_push(d->doc, list, f), WEIR_OK);
+    T_EQ(weir_json_set(d->doc, all, SLICE("findings"), list), WEIR_OK);
+    d->outputs[0].json = all;
+}
+
+TEST(a_finding_that_was_tampered_with_is_judged_or_refused)
+{
+    static const char *const keys[] = {"id",       "claim",   "kind",    "metric",
+                                       "metric_y", "lag",     "plan",    "answer",
+                                       "days",     "entries", "n_tests", "confirmed"};
+    static const char *const of_days[] = {"a",     "b",     "weekend", "device_change",
+                                          "index", "shift", "flipped", "one_device"};
+    static const char *const values[] = {"null", "[]",          "{}",         "\"x\"",
+                                         "-3",   "1e300",       "[1,2,3]",    "[\"x\"]",
+                                         "true", "\"anomaly\"", "\"windows\""};
+    static const char *const questions[] = {"Is my weight going down?",
+                                            "Do I sleep more on weekends?",
+                                            "Is there a link between steps and sleep?"};
+    enum { N_KEYS = sizeof keys / sizeof *keys, N_ALL = N_KEYS + sizeof of_days / sizeof *of_days };
+    for (size_t q = 0; q < sizeof questions / sizeof *questions; q++) {
+        struct checked c;
+        desk_init(&c.d, questions[q]);
+        days_add(&c.d, (struct days_of){"weight", 75, -0.02, 0, 0.3, 60, 0});
+        days_add(&c.d, (struct days_of){"sleep_minutes", 430, 0, 60, 20, 60, 0});
+        days_add(&c.d, (struct days_of){"steps", 9000, 0, 0, 900, 60, 0});
+        (void)days_work(&c.d);
+        const struct weir_json *whole = c.d.outputs[0].json;
+        for (size_t i = 0; i < N_ALL * (sizeof values / sizeof *values); i++) {
+            size_t at = i % N_ALL;
+            c.d.outputs[0].json = whole;
+            replace(&c.d, at < N_KEYS ? keys[at] : of_days[at - N_KEYS], at >= N_KEYS,
+                    values[i / N_ALL]);
+            weir_buf_reset(&c.d.out);
+            enum weir_status st = agent_validate(&c.d.c, &c.d.out);
+            T_OK(st == WEIR_OK || st == WEIR_INVALID);
+            if (st == WEIR_OK) T_OK(desk_json(&c.d, weir_buf_slice(&c.d.out)) != NULL);
+        }
+        desk_fini(&c.d);
+    }
+}
+
 /* Fails every allocation in turn; the steps say so, or come to the same result. */
 static void torture(const char *agent, const char *question)
 {
