@@ -149,11 +149,20 @@ static void count_end(struct run *r)
     atomic_fetch_add(r->ends_badly ? &f->n_failed : &f->n_completed, 1);
 }
 
-/* With the failure, or NULL when all steps are done. What an attempt brought goes with it. */
+/*
+ * With the failure, or NULL when all steps are done. What an attempt brought goes with it, unless
+ * the run was cancelled: then that is its end, and nothing else counts any more.
+ */
 static void finish(struct run *r, const struct flow_failure *failure)
 {
+    static const struct flow_failure cancelled = {
+        .code = WEIR_CANCELLED, .is_final = true, .message = "it was cancelled"};
     struct flow_failure kept;
     struct flow *f = r->flow;
+    if (r->is_cancelled) {
+        free_steps(r);
+        failure = &cancelled;
+    }
     if (failure) kept = *failure;
     flow_step_free(r->hook);
     r->hook = flow_step_new(r, true);
@@ -175,19 +184,6 @@ static void finish(struct run *r, const struct flow_failure *failure)
     }
     r->phase = PHASE_FINAL;
     flow_outbox_finish(r, FINAL_END);
-}
-
-static void finish_with(struct run *r, enum weir_status code, const char *message)
-{
-    struct flow_failure failure = {.code = code, .is_final = true};
-    snprintf(failure.message, sizeof failure.message, "%s", message);
-    finish(r, &failure);
-}
-
-static void finish_cancelled(struct run *r)
-{
-    free_steps(r); /* what it might have brought does not count any more */
-    finish_with(r, WEIR_CANCELLED, weir_status_text(WEIR_CANCELLED));
 }
 
 /* ---- an attempt ends ---- */
@@ -320,7 +316,7 @@ static void on_ended(struct run *r)
     if (why & ABORT_LOST) drop(r);
     else if (atomic_load(&r->flow->is_broken)) park(r);
     else if (!s->has_failed) attempt_done(r);
-    else if (r->is_cancelled) finish_cancelled(r);
+    else if (r->is_cancelled) finish(r, NULL);
     else if (why & ABORT_STOP) park(r);
     else attempt_failed(r);
 }
@@ -504,10 +500,10 @@ static void go_on(struct run *r)
 
 static void give_up(struct run *r)
 {
-    char message[FLOW_MESSAGE_BYTES];
-    snprintf(message, sizeof message, "%s was under way in %u crashes", step_now(r)->name,
-             r->now.crashes);
-    finish_with(r, WEIR_INTERNAL, message);
+    struct flow_failure failure = {.code = WEIR_INTERNAL, .is_final = true};
+    snprintf(failure.message, sizeof failure.message, "%s was under way in %u crashes",
+             step_now(r)->name, r->now.crashes);
+    finish(r, &failure);
 }
 
 static void advance(struct run *r)
@@ -515,7 +511,7 @@ static void advance(struct run *r)
     if (r->phase != PHASE_BETWEEN || !flow_may_go_on(r->flow)) return;
     free_steps(r);
     if (r->is_cancelled) {
-        finish_cancelled(r);
+        finish(r, NULL);
         return;
     }
     if (r->is_recovered && !r->is_taken) {

@@ -71,9 +71,10 @@ static void expect_result(struct desk *d, const char *id, enum weir_status cance
     bool is_sealed = false;
     const char *events = desk_events(d, id, &is_sealed);
     const char *end = strrchr(events, ' ');
-    T_OK(is_sealed && end);
+    end = end ? end + 1 : events; /* one that was cancelled before it began has nothing else */
+    T_OK(is_sealed);
     T_OK(cancelled == WEIR_OK || cancelled == WEIR_NOT_FOUND);
-    T_EQ_STR(weir_slice_of(end), cancelled == WEIR_OK ? " failed" : " completed");
+    T_EQ_STR(weir_slice_of(end), cancelled == WEIR_OK ? "failed" : "completed");
     T_EQ(strstr(events, "completed") != NULL, cancelled != WEIR_OK);
     T_EQ(store_doc_get(d->store, (struct doc_key){SLICE("result"), weir_slice_of(id)}, &doc),
          WEIR_OK);

@@ -2,8 +2,7 @@
 /* Parallel parts, many events in a row, and what is refused from a step. */
 #include "desk.h"
 
-static const struct workflow *current;
-static atomic_uint n_parts, n_rounds;
+static atomic_uint n_parts;
 
 static void on_end(struct flow_step *s, const struct flow_end *end)
 {
@@ -16,14 +15,17 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
 static struct desk open_desk(const struct workflow *w)
 {
     struct desk d = {.workflows = {w}, .n_workflows = 1, .n_threads = 3};
-    current = w;
     atomic_store(&n_parts, 0);
-    atomic_store(&n_rounds, 0);
     desk_open(&d, t_temp_dir());
     return d;
 }
 
 /* ---- parts ---- */
+
+struct sums {
+    int64_t *kept[FLOW_PARTS];
+    unsigned n_rounds;
+};
 
 static void first(struct flow_step *s)
 {
@@ -42,7 +44,7 @@ static void part(struct flow_step *s, size_t i)
     }
     int64_t *kept = arena_alloc(arena, sizeof *kept);
     *kept = n * (int64_t)(i + 1);
-    ((int64_t **)flow_data(s))[i] = kept;
+    ((struct sums *)flow_data(s))->kept[i] = kept;
     flow_add_cost(s, 0.5);
     flow_emit(s, "part", SLICE("{}"));
     flow_emit(s, "part", SLICE("{}"));
@@ -53,8 +55,9 @@ static void join(struct flow_step *s)
 {
     char text[64];
     int64_t sum = 0;
-    for (size_t i = 0; i < FLOW_PARTS; i++) sum += *((int64_t **)flow_data(s))[i];
-    if (atomic_fetch_add(&n_rounds, 1) % 2 == 0) {
+    struct sums *sums = flow_data(s);
+    for (size_t i = 0; i < FLOW_PARTS; i++) sum += *sums->kept[i];
+    if (sums->n_rounds++ == 0) {
         flow_parallel(s, FLOW_PARTS, part, join);
         return;
     }
@@ -64,7 +67,9 @@ static void join(struct flow_step *s)
 
 static void many(struct flow_step *s)
 {
-    flow_set_data(s, arena_alloc(flow_arena(s), FLOW_PARTS * sizeof(int64_t *)));
+    struct sums *sums = arena_alloc(flow_arena(s), sizeof *sums);
+    sums->n_rounds = 0;
+    flow_set_data(s, sums);
     flow_parallel(s, FLOW_PARTS, part, join);
 }
 
