@@ -277,37 +277,49 @@ static const struct plan_window *window_near(const struct work *w, size_t at)
     return NULL;
 }
 
-static void push_part(struct work *w, size_t i, const struct part *model)
+static void push_other(struct work *w, const struct mention *mention)
+{
+    if (mention->analyte) push_lab(w, mention->analyte);
+    else if (mention->absent) w->out->absent = mention->absent;
+}
+
+/* A part that names a metric, and maybe says that it went up or down. */
+static void push_named(struct work *w, size_t i, const struct part *model)
 {
     const struct part *p = &w->parts[i];
     const struct metric *m = metric_of(p);
-    if (is_named_only(p) && !m) {
-        if (p->mention.analyte) push_lab(w, p->mention.analyte);
-        else if (p->mention.absent) w->out->absent = p->mention.absent;
-        return;
-    }
-    bool is_change = !p->reading.is_understood && words_ask_change(p->text);
-    if (is_named_only(p) && !model && !is_change) {
-        push_bundle(w, m);
-        return;
-    }
-    struct plan plan = is_change          ? plan_of(m, PLAN_AGGREGATE)
-                       : is_named_only(p) ? model->reading.plan
-                                          : p->reading.plan;
-    if (is_named_only(p)) {
-        plan.metric = m;
-        plan.unit = NULL;
-    }
-    const struct plan_window *near = is_open(&plan.window) ? window_near(w, i) : NULL;
-    if (is_change) {
+    const struct plan_window *near = window_near(w, i);
+    if (!p->reading.is_understood && words_ask_change(p->text)) {
+        struct plan plan = plan_of(m, PLAN_AGGREGATE);
         if (near) plan.window = *near;
         compare_with_before(w, &plan);
         push(w, &plan);
         return;
     }
-    if (near && plan.op != PLAN_COMPARE) plan.window = *near;
-    bool is_as_read = !near && !is_named_only(p);
-    push_read(w, p, &plan, is_as_read ? p->reading.understood : NULL);
+    if (!model) {
+        push_bundle(w, m);
+        return;
+    }
+    struct plan plan = model->reading.plan;
+    plan.metric = m;
+    plan.unit = NULL;
+    if (near && is_open(&plan.window) && plan.op != PLAN_COMPARE) plan.window = *near;
+    push_read(w, p, &plan, NULL);
+}
+
+static void push_part(struct work *w, size_t i, const struct part *model)
+{
+    const struct part *p = &w->parts[i];
+    if (is_named_only(p)) {
+        if (metric_of(p)) push_named(w, i, model);
+        else push_other(w, &p->mention);
+        return;
+    }
+    struct plan plan = p->reading.plan;
+    bool takes_window = is_open(&plan.window) && plan.op != PLAN_COMPARE;
+    const struct plan_window *near = takes_window ? window_near(w, i) : NULL;
+    if (near) plan.window = *near;
+    push_read(w, p, &plan, near ? NULL : p->reading.understood);
 }
 
 /* "Compare my sleep and my steps": they may also be looked at together. */

@@ -98,6 +98,16 @@ TEST(a_question_of_several_parts_is_taken_apart)
     says("Total steps in May 2025 and my bedtime?", "value:sum level:avg");
 }
 
+TEST(parts_share_the_window_that_one_of_them_has)
+{
+    struct desk d;
+    person(&d, "Average sleep, steps and weight over the last 21 days");
+    const struct weir_json *result = days_work(&d);
+    for (size_t i = 0; i < 3; i++)
+        T_EQ_STR(text_at(finding_at(result, i), "window"), "2025-05-29 .. 2025-06-18");
+    desk_fini(&d);
+}
+
 TEST(two_things_that_are_named_are_looked_at_together_when_that_is_asked)
 {
     says("Does going to bed late make me sleep less?", "pair:r");
