@@ -10,7 +10,7 @@
 #include "agent/topics.h"
 #include "ask/ask.h"
 
-enum { ANY, PERSONAL, GENERAL };
+enum { ANY, PERSONAL, GENERAL, NOTHING };
 enum { NOBODY = 0, SCIENCE = 1, EXPERT = 2, COACH = 4, INVESTIGATOR = 8 };
 
 static const struct row {
@@ -33,12 +33,17 @@ static const char *agent_name(unsigned agent)
                                    : NULL;
 }
 
-/* Speaks of the person: "my", or a thing together with its number ("LDL 124"). */
+/* Speaks of the person: "my", or a thing together with its number ("LDL 124"). "Tell me" does not,
+ * nor does the number of somebody's years. */
 static bool is_personal(const struct said *s)
 {
-    if (said_has(s, "i|my|me|mine|myself|our|we|us|im|ive")) return true;
-    return said_has(s, "@thing .. @number") &&
-           !said_has(s, "in @number sentence*|word*|line*|point*");
+    if (said_has(s, "i|my|mine|myself|our|we|us|im|ive")) return true;
+    if (said_has(s, "for|about|of|like|affect*|help|helps|make|makes|with|am|is|on|to me"))
+        return true;
+    bool is_of_others = said_has(s, "year|years old") ||
+                        said_has(s, "adult*|people|woman|women|man|men|person|child*|teen*");
+    bool is_number = said_has(s, "@thing .. @number") || said_has(s, "@number .. @thing");
+    return is_number && !is_of_others && !said_has(s, "in @number sentence*|word*|line*|point*");
 }
 
 static struct route route_to(const struct row *row, const struct said *s)
@@ -68,15 +73,23 @@ static bool is_readable(struct agent_case *c, struct weir_slice question)
     return ask_read(reading, question, c->data, c->arena) == WEIR_OK && reading->is_understood;
 }
 
+static const struct row *data_row(void)
+{
+    size_t i = 0;
+    while (strcmp(rows[i].name, "data") != 0) i++;
+    return &rows[i];
+}
+
 struct route route_of(const struct said *s, struct agent_case *c, struct weir_slice question)
 {
     bool is_mine = is_personal(s), is_general = !is_mine && is_of_health(s), was_read = false;
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
-        bool is_data = strcmp(row->name, "data") == 0;
-        if (is_data && c && !was_read && is_readable(c, question)) return route_to(row, s);
-        if (is_data) was_read = true;
+        bool is_past = strcmp(row->name, "off_topic") == 0;
+        if (is_past && c && !was_read && is_readable(c, question)) return route_to(data_row(), s);
+        was_read = was_read || is_past;
         if (row->test == PERSONAL && !is_mine) continue;
+        if (row->test == NOTHING && said_has_thing(s)) continue;
         if (row->test == GENERAL && !is_general) continue;
         if (said_has(s, row->pattern)) return route_to(row, s);
     }

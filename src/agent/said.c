@@ -137,6 +137,8 @@ static void forget_others(struct said *s)
 {
     static const char *const others[] = {
         "run|ran|running a|an|the|some|another|my? analysis|check|scan|report|query|script|test",
+        "run|walk me|us through|over|by",
+        "flight|flights to|from|ticket*|number",
         "next|first|small|baby|simple|concrete|practical step|steps",
         "step|steps by|to|toward|towards|should|can|could",
     };
