@@ -239,6 +239,10 @@ static enum weir_status work(struct science *s, struct weir_buf *out)
     if (!q) return s->c->arena->status;
     enum weir_status st = questions_read(q, s->question, s->c);
     unsigned first = next_id(s->c);
+    if (st == WEIR_OK && q->sought) {
+        struct search_wish wish = {agent, "ds", first, q->sought, q->is_causal};
+        return search_work(s->c, &wish, s->question, out);
+    }
     s->wish = (struct claim_wish){.is_causal = q->is_causal, .next_id = first, .id_head = "ds"};
     if (st == WEIR_OK && q->n > 1) say_text(s, "There are several things to look at.");
     weir_json_put_begin_array(&s->findings);

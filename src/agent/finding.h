@@ -195,6 +195,19 @@ struct weir_slice text_cut(struct weir_slice text, size_t most);
 /* What is claimed, one sentence without a full stop. NULL: no memory. */
 const char *claim_words(const struct claim *claim, struct arena *arena);
 
+/* ---- investigate.c ---- */
+
+/* A search for whoever asks for one, and the RESULT of it. */
+struct search_wish {
+    const char *agent;
+    const char *id_head;        /* "inv" */
+    unsigned next_id;           /* the first finding's */
+    const struct metric *focus; /* only what goes with it; NULL: everything */
+    bool is_causal;             /* whether the one makes the other is what was asked */
+};
+WEIR_MUST_CHECK enum weir_status search_work(struct agent_case *c, const struct search_wish *wish,
+                                             struct weir_slice question, struct weir_buf *out);
+
 /* ---- finding_say.c ---- */
 
 /* The claim's numbers in a sentence; `is_brief`: without what it is of, and which days. */

@@ -13,12 +13,11 @@
 #include "base/slice.h"
 #include "check/search.h"
 
-static const char agent[] = "investigator";
-
 enum { WEEK = 7, NOON = 720, ALL_WEEKDAYS = 0x7F, FACTS_BYTES = 64 << 10 };
 
 struct inquiry {
     struct agent_case *c;
+    const struct search_wish *wish;
     struct arena arena; /* of the search */
     struct search_input input;
     struct search_result result;
@@ -29,7 +28,7 @@ struct inquiry {
 
 static void say(struct inquiry *q, size_t from)
 {
-    agent_think(q->c, agent, NULL, slice_from(weir_buf_slice(&q->text), from));
+    agent_think(q->c, q->wish->agent, NULL, slice_from(weir_buf_slice(&q->text), from));
 }
 
 /* ---- what is said of the search itself ---- */
@@ -38,7 +37,7 @@ static void put_fact(struct inquiry *q, const char *name, size_t value)
 {
     struct weir_buf *out = &q->facts;
     char claim[64], window[WINDOW_TEXT_BYTES];
-    snprintf(claim, sizeof claim, "inv.%s", name);
+    snprintf(claim, sizeof claim, "%s.%s", q->wish->id_head, name);
     window_format(window, q->from, q->to);
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "claim");
@@ -48,7 +47,7 @@ static void put_fact(struct inquiry *q, const char *name, size_t value)
     weir_json_put_key(out, "unit");
     weir_json_put_null(out);
     weir_json_put_key(out, "source");
-    weir_json_put_str(out, agent);
+    weir_json_put_str(out, q->wish->agent);
     weir_json_put_key(out, "n");
     weir_json_put_uint(out, q->input.n_days);
     weir_json_put_key(out, "window");
@@ -88,7 +87,7 @@ static void say_tried(struct inquiry *q)
     size_t from = q->text.len, n_promising = 0;
     say_count(q, "tests", q->result.n_tests);
     weir_buf_append_str(&q->text, " tests were tried on the older days: ");
-    for (size_t k = 0; k < N_SEARCH_KINDS; k++) {
+    for (size_t k = 0; k < (q->wish->focus ? 1 : N_SEARCH_KINDS); k++) {
         if (k > 0) weir_buf_append_str(&q->text, ", ");
         say_count(q, kinds[k].name, q->result.counts[k].n_tried);
         weir_buf_append_str(&q->text, kinds[k].words);
@@ -221,9 +220,10 @@ static enum weir_status make_claim(struct inquiry *q, const struct hypothesis *h
                         .lag = h->finding.lag,
                         .from = answer->from,
                         .to = answer->to,
+                        .is_causal = q->wish->is_causal,
                         .n_tests = q->result.n_tests,
                         .is_confirmed = is_confirmed(h)};
-    snprintf(c->id, sizeof c->id, "inv-%03u", ++q->n_findings);
+    snprintf(c->id, sizeof c->id, "%s-%03u", q->wish->id_head, q->wish->next_id + q->n_findings++);
     st = set_days(q, h, c);
     if (st == WEIR_OK) st = add_entries(q, h, c);
     if (st != WEIR_OK) return st;
@@ -238,8 +238,8 @@ static enum weir_status bring(struct inquiry *q, const struct hypothesis *h)
     enum weir_status st = make_claim(q, h, c);
     if (st != WEIR_OK) return st == WEIR_NOT_FOUND ? WEIR_OK : st;
     size_t from = q->text.len;
-    claim_put(&q->findings, c, agent);
-    weir_buf_printf(&q->summary, "%s%s", q->n_findings == 1 ? "" : "; ", c->text);
+    claim_put(&q->findings, c, q->wish->agent);
+    weir_buf_printf(&q->summary, "%s%s", q->n_findings == 1 ? "What stands: " : "; ", c->text);
     claim_say(&q->text, c, false);
     say(q, from);
     return WEIR_OK;
@@ -249,9 +249,11 @@ static enum weir_status bring(struct inquiry *q, const struct hypothesis *h)
 
 static void say_nothing(struct inquiry *q, const char *why)
 {
+    const struct metric *focus = q->wish->focus;
     size_t from = q->text.len;
-    weir_buf_append_str(&q->text, why);
+    if (focus) weir_buf_printf(&q->summary, "Nothing was found that goes with %s. ", focus->title);
     weir_buf_append_str(&q->summary, why);
+    weir_buf_append_slice(&q->text, weir_buf_slice(&q->summary));
     say(q, from);
 }
 
@@ -263,6 +265,7 @@ static enum weir_status search(struct inquiry *q)
         say_nothing(q, "There are no daily values to look through.");
         return WEIR_OK;
     }
+    q->input.focus = q->wish->focus;
     q->from = q->input.first_day;
     q->to = q->from + (int32_t)q->input.n_days - 1;
     say_begin(q);
@@ -291,7 +294,7 @@ static enum weir_status put_result(struct inquiry *q, struct weir_slice question
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         if (weir_buf_status(bufs[i]) != WEIR_OK) return bufs[i]->status;
     weir_json_put_begin_object(out);
-    put_key(out, "agent", weir_slice_of(agent));
+    put_key(out, "agent", weir_slice_of(q->wish->agent));
     put_key(out, "question", question);
     put_key(out, "summary", text_cut(weir_buf_slice(&q->summary), AGENT_SUMMARY_BYTES));
     put_key(out, "text", weir_buf_slice(&q->text));
@@ -303,10 +306,10 @@ static enum weir_status put_result(struct inquiry *q, struct weir_slice question
     return weir_buf_status(out);
 }
 
-enum weir_status investigator_work(struct agent_case *c, struct weir_slice question,
-                                   struct weir_buf *out)
+enum weir_status search_work(struct agent_case *c, const struct search_wish *wish,
+                             struct weir_slice question, struct weir_buf *out)
 {
-    struct inquiry q = {.c = c};
+    struct inquiry q = {.c = c, .wish = wish};
     arena_init(&q.arena, SEARCH_ARENA_BYTES);
     weir_buf_init(&q.text, AGENT_TEXT_BYTES);
     weir_buf_init(&q.summary, AGENT_TEXT_BYTES);
@@ -318,10 +321,18 @@ enum weir_status investigator_work(struct agent_case *c, struct weir_slice quest
     weir_json_put_end_array(&q.findings);
     weir_json_put_end_array(&q.facts);
     if (st == WEIR_OK) st = put_result(&q, question, out);
+    c->n_findings += q.n_findings;
     weir_buf_fini(&q.facts);
     weir_buf_fini(&q.findings);
     weir_buf_fini(&q.summary);
     weir_buf_fini(&q.text);
     arena_fini(&q.arena);
     return st;
+}
+
+enum weir_status investigator_work(struct agent_case *c, struct weir_slice question,
+                                   struct weir_buf *out)
+{
+    struct search_wish wish = {.agent = "investigator", .id_head = "inv", .next_id = 1};
+    return search_work(c, &wish, question, out);
 }

@@ -365,9 +365,12 @@ static enum weir_status push_mentioned(struct work *w, struct weir_slice questio
     enum weir_status st = words_mention(&mention, question, w->c->data);
     if (st != WEIR_OK) return st;
     bool is_relation = mention.n > 1 && words_ask_relation(question);
+    bool is_sought = mention.n == 1 && words_ask_relation(question) && !words_count(question) &&
+                     words_have(question, "what|which|anything|something");
     w->out->not_read.len = 0; /* it is the whole of it */
     if (mention.absent) w->out->absent = mention.absent;
     else if (mention.analyte) push_lab(w, mention.analyte);
+    else if (is_sought) w->out->sought = mention.metrics[0];
     else if (is_relation || !words_ask_number(question)) push_general(w, &mention, question);
     return WEIR_OK;
 }

@@ -27,6 +27,7 @@ struct questions {
     const char *refusal;         /* when there are none; a sentence */
     struct weir_slice not_read;  /* a part that nothing was made of; empty: none */
     const struct metric *absent; /* was named, and there are no data for it */
+    const struct metric *sought; /* what goes with it is asked, and has to be searched */
 };
 
 /* WEIR_OK also when nothing could be read. Memory is the arena's. */

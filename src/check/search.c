@@ -129,6 +129,12 @@ static void try_lags(struct search_work *w, uint8_t x, uint8_t y)
     }
 }
 
+static bool is_wanted(const struct search_work *w, size_t x, size_t y)
+{
+    const struct search_input *in = w->input;
+    return !in->focus || in->rows[x].metric == in->focus || in->rows[y].metric == in->focus;
+}
+
 static enum weir_status try_all(struct search_work *w)
 {
     size_t n = w->input->n_rows;
@@ -136,9 +142,10 @@ static enum weir_status try_all(struct search_work *w)
     w->tests = arena_alloc(w->arena, most * sizeof *w->tests);
     if (!w->tests) return w->arena->status;
     for (size_t x = 0; x < n; x++) w->twin[x] = (uint8_t)x;
-    for (size_t x = 0; x < n; x++) try_row(w, (uint8_t)x);
+    for (size_t x = 0; x < n && !w->input->focus; x++) try_row(w, (uint8_t)x);
     for (size_t x = 0; x < n; x++)
-        for (size_t y = x + 1; y < n; y++) try_lags(w, (uint8_t)x, (uint8_t)y);
+        for (size_t y = x + 1; y < n; y++)
+            if (is_wanted(w, x, y)) try_lags(w, (uint8_t)x, (uint8_t)y);
     CHECK(w->n_tests < most);
     return WEIR_OK;
 }

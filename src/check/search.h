@@ -44,8 +44,9 @@ struct search_input {
     int32_t first_day;
     size_t n_days; /* up to SEARCH_DAYS */
     const struct search_row *rows;
-    size_t n_rows;          /* up to SEARCH_METRICS */
-    size_t n_metrics, span; /* what there was before ceilings; 0: nothing was left out */
+    size_t n_rows;              /* up to SEARCH_METRICS */
+    size_t n_metrics, span;     /* what there was before ceilings; 0: nothing was left out */
+    const struct metric *focus; /* only what goes with it is tried; NULL: everything */
 };
 
 enum search_kind {

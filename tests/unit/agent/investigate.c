@@ -69,6 +69,30 @@ TEST(a_planted_relation_is_found_and_stands)
     desk_fini(&d);
 }
 
+TEST(what_goes_with_one_metric_is_searched_for_it_alone)
+{
+    struct desk d;
+    double active[YEAR], hrv[YEAR], stress[YEAR], sleep[YEAR];
+    desk_init(&d, "What affects my HRV?");
+    plant(&d, &(struct planted){"active_minutes", 60, 12, 0, 0}, NULL, active);
+    plant(&d, &(struct planted){"hrv_rmssd", 55, 6, -0.9, 0}, active, hrv);
+    plant(&d, &(struct planted){"stress_score", 40, 5, 0, 0}, NULL, stress);
+    plant(&d, &(struct planted){"sleep_minutes", 430, 25, 0.9, 0}, stress, sleep);
+    const struct weir_json *result = days_work(&d), *f = finding_at(result, 0);
+    T_EQ_STR(text_at(result, "agent"), "data_science");
+    T_EQ(weir_json_count(weir_json_get_str(result, "findings")), 1);
+    T_EQ_STR(text_at(f, "id"), "ds-001");
+    T_EQ_STR(text_at(f, "metric_y"), "hrv_rmssd");
+    T_EQ((long)value_of(weir_json_get_str(result, "facts"), "ds.tests"),
+         14); /* stress is made of HRV */
+    T_EQ(days_lacking(&d, result, "text"), 0);
+    const struct weir_json *output = desk_run(&d, agent_validate);
+    /* That the one makes the other is asked, and days alone cannot tell. */
+    T_EQ_STR(text_at(member_at(weir_json_get_str(output, "findings"), 0), "verdict"),
+             "conditional");
+    desk_fini(&d);
+}
+
 TEST(days_of_the_week_that_differ_are_named)
 {
     struct desk d;
