@@ -9,8 +9,9 @@
  *
  * WEIR_FAULT="alloc:3" fails the third allocation, "sync:2+" every sync from
  * the second on, "write:5!" kills the process at the fifth write; several are
- * separated by commas. The program reads it once, by fault_arm_from_env().
- * Any thread.
+ * separated by commas. The points of workflows (a run begins, a step begins, it
+ * has brought something, that is durable, the run is about to end) are for "!"
+ * alone. The program reads it once, by fault_arm_from_env(). Any thread.
  */
 #pragma once
 
@@ -25,7 +26,12 @@
     X(ALLOC, "alloc")                                                                              \
     X(WRITE, "write")                                                                              \
     X(SYNC, "sync")                                                                                \
-    X(SEND, "send")
+    X(SEND, "send")                                                                                \
+    X(RUN, "run")                                                                                  \
+    X(STEP, "step")                                                                                \
+    X(OUTPUT, "output")                                                                            \
+    X(KEPT, "kept")                                                                                \
+    X(END, "end")
 
 enum fault_point {
 #define FAULT_ENUM(symbol, name) FAULT_##symbol,
@@ -48,6 +54,12 @@ bool fault_hit_slow(enum fault_point point);
 static inline bool fault_hit(enum fault_point point)
 {
     return atomic_load_explicit(&fault_is_armed, memory_order_relaxed) && fault_hit_slow(point);
+}
+
+/* A place where nothing can fail, but where the process may be killed. */
+static inline void fault_pass(enum fault_point point)
+{
+    (void)fault_hit(point);
 }
 
 /* Chooses the nth hit (1 is the next one) of a point; 0 disarms it. */

@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/check.h"
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "flow/flow_impl.h"
@@ -183,6 +184,7 @@ static void finish(struct run *r, const struct flow_failure *failure)
         return;
     }
     r->phase = PHASE_FINAL;
+    fault_pass(FAULT_END);
     flow_outbox_finish(r, FINAL_END);
 }
 
@@ -304,6 +306,7 @@ static void on_ended(struct run *r)
 {
     struct flow_step *s = r->step;
     CHECK(r->phase == PHASE_STEP);
+    fault_pass(FAULT_OUTPUT);
     leave_attempt(r);
     atomic_fetch_add(&r->flow->n_steps, 1);
     enum weir_status st = atomic_load(&s->status);
@@ -326,6 +329,8 @@ static void on_ended(struct run *r)
 static void landed_well(struct run *r, bool was_end)
 {
     r->n_rebuilds = 0;
+    /* With a step's output, not when a run is taken up. */
+    if (r->pending_number > 0) fault_pass(FAULT_KEPT);
     if (was_end) {
         count_end(r);
         drop(r);
@@ -423,6 +428,7 @@ static void open_log(struct run *r)
         try_later(r, "a run cannot begin", WEIR_NOMEM);
         return;
     }
+    fault_pass(FAULT_RUN);
     r->now.began_ms = clock_wall_ms(r->flow->options.clock);
     if (r->workflow->on_begin) r->workflow->on_begin(hook);
     enum weir_status st = atomic_load(&hook->status);
@@ -475,6 +481,7 @@ static void begin_attempt(struct run *r)
     f->n_attempts++;
     atomic_fetch_and(&r->aborted, ~(unsigned)ABORT_LIMIT);
     pthread_mutex_unlock(&f->lock);
+    fault_pass(FAULT_STEP);
     if (step_now(r)->limit_ms > 0) flow_timer_set(&r->limit, step_now(r)->limit_ms);
     call(r, step_now(r)->run);
 }
