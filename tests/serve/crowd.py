@@ -160,7 +160,10 @@ class Reader(Peer):
         fields = [("Accept", "text/event-stream")]
         if last_id is not None:
             fields.append(("Last-Event-ID", str(last_id)))
-        self.send(request_bytes("GET", f"/v1/streams/{stream}{query}", fields, key=key))
+        self.send(request_bytes("GET", self.target(query), fields, key=key))
+
+    def target(self, query):
+        return f"/v1/streams/{self.stream}{query}"
 
     def on_data(self, data):
         if self.opening is None:

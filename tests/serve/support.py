@@ -336,9 +336,9 @@ class Server:
         except (Failure, OSError):
             return False
 
-    def metric(self, pattern):
+    def metric(self, pattern, fields=()):
         """The sum of the samples whose name and labels match."""
-        answer = self.ask("GET", "/metrics")
+        answer = self.ask("GET", "/metrics", fields)
         equal(answer.status, 200, "/metrics")
         total = None
         for line in answer.body.decode().splitlines():

@@ -4,6 +4,7 @@ events on the wire, what "completed" guarantees, and the trace that has to agree
 
 whole_turn() asks a question, reads its stream to the end, and holds all of that to the rules.
 """
+import functools
 import json
 import re
 import tempfile
@@ -300,14 +301,19 @@ def verified(turn):
     result = turn["result"]
     question = "\n".join(m["content"] for m in turn["messages"])
     question = question.replace("\0", " ").encode("utf-8", "replace").decode()[-MAX_ARGUMENT:]
-    windows = sorted({entry["window"] for entry in result["fact_sheet"] if entry["window"]})
+    return _verified(question, json.dumps(result["fact_sheet"]), result["answer"])
+
+
+@functools.lru_cache(maxsize=1000)
+def _verified(question, sheet, answer):
+    windows = sorted({entry["window"] for entry in json.loads(sheet) if entry["window"]})
     with tempfile.NamedTemporaryFile("w", suffix=".json") as ledger:
-        json.dump(result["fact_sheet"], ledger)
+        ledger.write(sheet)
         ledger.flush()
         words = ["verify", "--ledger", ledger.name, "--question", question, "--json"]
         for window in windows:
             words += ["--window", window]
-        seen = weir(*words, input=result["answer"].encode("utf-8", "replace"))
+        seen = weir(*words, input=answer.encode("utf-8", "replace"))
     expect(seen.returncode in (0, 1) and not seen.stderr, "weir verify", seen.stderr)
     return [json.loads(line) for line in seen.stdout.splitlines()]
 
