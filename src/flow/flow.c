@@ -83,7 +83,8 @@ static bool is_idle(const struct flow *f)
 static void free_if_over_locked(struct run *r)
 {
     struct flow *f = r->flow;
-    if (f->is_stopping && is_idle(f)) pthread_cond_broadcast(&f->idle);
+    /* Who stops waits for all of it; who frees, for the references alone. */
+    if (f->is_stopping && (is_idle(f) || f->n_refs == 0)) pthread_cond_broadcast(&f->idle);
     if (r->is_dead && !r->is_busy && r->n_refs == 0) flow_run_free(r);
 }
 
