@@ -77,8 +77,7 @@ enum abort_reason {
 };
 
 enum phase {
-    PHASE_NEW,     /* its documents were not read yet */
-    PHASE_BETWEEN, /* the next thing may begin */
+    PHASE_BETWEEN, /* the next thing may begin; at first, that its documents are read */
     PHASE_STEP,    /* an attempt is under way */
     PHASE_FINAL,   /* what an attempt brought is being committed */
     PHASE_PAUSE,   /* before another attempt */
@@ -183,6 +182,7 @@ struct run {
     /* The actor's. */
     enum phase phase;
     bool is_recovered;
+    bool is_loaded;    /* its documents were read */
     bool is_taken;     /* the document "run" names us */
     bool is_checked;   /* the next step is known to apply */
     bool is_cancelled; /* and that is durable */

@@ -3,9 +3,9 @@
  * A run, from its documents to its end: what it does with its news. Only one thread at a time is
  * in here for a run; the steps' functions are called from here.
  *
- *   NEW ── read ──▶ BETWEEN ── a step begins ──▶ STEP ── it ends ──▶ FINAL ── durable ──▶ BETWEEN
- *                      ▲                                               │ failed, to be tried again
- *                      └──────────────────── PAUSE ◀───────────────────┘
+ *   BETWEEN ── a step begins ──▶ STEP ── it ends ──▶ FINAL ── durable ──▶ BETWEEN
+ *      ▲                                               │ failed, to be tried again
+ *      └──────────────────── PAUSE ◀───────────────────┘
  */
 #include <stdio.h>
 
@@ -82,6 +82,7 @@ static WEIR_MUST_CHECK enum weir_status take_record(struct run *r, const struct 
 {
     r->workflow = flow_workflow(r->flow, record->workflow);
     if (!r->workflow || record->step >= r->workflow->n_steps) return WEIR_NOT_IMPLEMENTED;
+    CHECK(!r->names);
     r->names = mem_alloc(record->log.len + owner.len + 1);
     if (!r->names) return WEIR_NOMEM;
     char *at = r->names;
@@ -126,20 +127,21 @@ static WEIR_MUST_CHECK enum weir_status read_wish(struct run *r)
     return WEIR_OK;
 }
 
-static void load(struct run *r)
+/* False: not now, or not at all. */
+static bool load(struct run *r)
 {
     struct doc doc = {0};
     struct weir_json_doc *json = weir_json_doc_new(0);
     enum weir_status st = json ? WEIR_OK : WEIR_NOMEM;
+    if (st == WEIR_OK) st = read_wish(r);
     if (st == WEIR_OK) st = store_doc_get(r->flow->store, key_of(flow_run_kind, r), &doc);
     if (st == WEIR_OK) st = read_run(r, &doc, json);
-    if (st == WEIR_OK) st = read_wish(r);
     doc_fini(&doc);
     weir_json_doc_free(json);
-    r->phase = PHASE_BETWEEN;
-    if (st == WEIR_OK) return;
-    if (st != WEIR_NOT_FOUND) complain(r, "a run cannot be read", st);
-    drop(r);
+    r->is_loaded = st == WEIR_OK;
+    if (st == WEIR_NOT_FOUND) drop(r);
+    else if (st != WEIR_OK) try_later(r, "a run cannot be read", st);
+    return st == WEIR_OK;
 }
 
 /* ---- the end ---- */
@@ -516,6 +518,7 @@ static void give_up(struct run *r)
 static void advance(struct run *r)
 {
     if (r->phase != PHASE_BETWEEN || !flow_may_go_on(r->flow)) return;
+    if (!r->is_loaded && !load(r)) return;
     free_steps(r);
     if (r->is_cancelled) {
         finish(r, NULL);
@@ -566,7 +569,7 @@ static void on_resumed(struct run *r)
 
 static void act(struct run *r, unsigned news)
 {
-    if (news & NEWS_BEGIN) load(r);
+    if (news & NEWS_BEGIN) r->phase = PHASE_BETWEEN;
     if (news & NEWS_SENT && r->phase != PHASE_DEAD) on_sent(r);
     if (news & NEWS_DUE && r->phase == PHASE_PAUSE) r->phase = PHASE_BETWEEN;
     if (news & NEWS_RESUMED) on_resumed(r);
