@@ -149,6 +149,21 @@ static void forget_others(struct said *s)
     }
 }
 
+/* Whether the person has metrics that are not of the catalogue; most have none. */
+static bool has_own_metrics(struct dataset *data)
+{
+    const struct metric *const *list;
+    size_t n;
+    if (!data || dataset_metrics(data, &list, &n) != WEIR_OK) return false;
+    for (size_t i = 0; i < n; i++) {
+        bool is_of_catalogue = false;
+        for (size_t k = 0; k < metric_count() && !is_of_catalogue; k++)
+            is_of_catalogue = list[i] == metric_at(k);
+        if (!is_of_catalogue) return true;
+    }
+    return false;
+}
+
 enum weir_status said_read(struct said *out, struct weir_slice text, struct dataset *data,
                            struct arena *arena)
 {
@@ -159,7 +174,8 @@ enum weir_status said_read(struct said *out, struct weir_slice text, struct data
     }
     /* A byte may be a word and end a sentence; a contraction of three is two words. */
     size_t cap = 2 * (head.len + tail.len) + 4;
-    *out = (struct said){.words = arena_alloc(arena, cap * sizeof *out->words), .data = data};
+    *out = (struct said){.words = arena_alloc(arena, cap * sizeof *out->words),
+                         .data = has_own_metrics(data) ? data : NULL};
     if (!out->words) return arena->status;
     push(out, SLICE(""), NAN);
     enum weir_status st = read_text(out, head, arena);

@@ -34,7 +34,7 @@ struct said_word {
 struct said {
     struct said_word *words; /* begins and ends with the end of a sentence */
     size_t n;
-    struct dataset *data; /* whose own metrics are things, too; may be NULL */
+    struct dataset *data; /* whose own metrics are things, too; NULL: there are none */
 };
 
 /* WEIR_NOMEM, WEIR_LIMIT when the arena is too small. */
