@@ -166,8 +166,8 @@ static void put_empty(struct weir_buf *out, const char *key)
 static void put_result(struct weir_buf *out, const struct coach *k, struct weir_slice question)
 {
     char line[TITLE_BYTES + 160];
-    snprintf(line, sizeof line, "Small steps for %s%s, none of which needs more than a try.",
-             k->topic.title, k->topic.is_goal ? ", with your goal in mind" : "");
+    snprintf(line, sizeof line, "For %s%s, small steps are enough to begin with.", k->topic.title,
+             k->topic.is_goal ? ", with your goal in mind" : "");
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "agent");
     weir_json_put_str(out, "health_coach");

@@ -254,23 +254,48 @@ static size_t say_list(struct voice *v, const struct weir_json *list, size_t mos
     return n;
 }
 
-/* What the agent that looks at data could not answer: its sentences that say so. */
+/* A sentence of the data scientist that begins so; empty: none. */
+static struct weir_slice sentence_with(struct weir_slice text, const char *head)
+{
+    size_t len = strlen(head);
+    const char *at = text.len > 0 ? memmem(text.ptr, text.len, head, len) : NULL;
+    if (!at) return (struct weir_slice){0};
+    struct weir_slice rest = slice_from(text, (size_t)(at - text.ptr));
+    const char *end = memmem(rest.ptr, rest.len, ". ", 2);
+    if (end) rest.len = (size_t)(end - rest.ptr);
+    while (rest.len > 0 && strchr(" .", rest.ptr[rest.len - 1])) rest.len--;
+    return rest;
+}
+
+static void end_sentence(struct voice *v)
+{
+    if (v->out.len > 0 && !strchr(".?!", v->out.ptr[v->out.len - 1])) say(v, ".");
+}
+
+/* What the agent that looks at data could not answer, in its own words. */
 static void say_unanswered(struct synthesis *s)
 {
+    static const char refused[] = "No answer: ";
+    struct voice *v = &s->voice;
     struct weir_slice text = agent_text(result_of(s->c, "data_science"), "text");
-    const char *no = text.len > 0 ? memmem(text.ptr, text.len, "No answer: ", 11) : NULL;
-    size_t skip = no ? 11 : 0;
-    if (!no && text.len > 0) no = memmem(text.ptr, text.len, "No data for ", 12);
-    if (!no) return;
-    struct weir_slice rest = slice_from(text, (size_t)(no - text.ptr) + skip);
-    const char *end = memmem(rest.ptr, rest.len, ". ", 2);
-    size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-    while (len > 0 && (rest.ptr[len - 1] == ' ' || rest.ptr[len - 1] == '.')) len--;
-    next_paragraph(&s->voice);
-    if (skip > 0) weir_buf_append_str(&s->voice.out, "Your data cannot answer that: ");
-    else weir_buf_append_str(&s->voice.out, "There is no answer in your data: n");
-    weir_buf_append_slice(&s->voice.out, slice_from(slice_of(rest.ptr, len), skip > 0 ? 0 : 1));
-    weir_buf_append_char(&s->voice.out, '.');
+    struct weir_slice no = sentence_with(text, refused), none = sentence_with(text, "No data for ");
+    if (no.len > sizeof refused) {
+        struct weir_slice why = slice_from(no, sizeof refused - 1);
+        bool is_sentence = why.ptr[0] >= 'A' && why.ptr[0] <= 'Z';
+        next_paragraph(v);
+        say(v,
+            is_sentence ? "I can't answer that from your data. %.*s"
+                        : "I can't answer that from your data: %.*s",
+            (int)why.len, why.ptr);
+        end_sentence(v);
+    } else if (none.len > 0) {
+        next_paragraph(v);
+        say(v, "There are no data for %.*s", (int)none.len - 12, none.ptr + 12);
+        end_sentence(v);
+    }
+    if (sentence_with(text, "A part of the question").len == 0) return;
+    next_paragraph(v);
+    say(v, "A part of your question I did not understand.");
 }
 
 static void say_caveats(struct synthesis *s)
@@ -309,8 +334,8 @@ static void say_expert(struct synthesis *s, size_t most)
 
 static void compose_science(struct synthesis *s)
 {
-    size_t n = say_findings(s, s->voice.prefs.is_short ? 2 : MOST_FINDINGS);
-    if (n == 0) say_unanswered(s);
+    say_findings(s, s->voice.prefs.is_short ? 2 : MOST_FINDINGS);
+    say_unanswered(s);
     say_expert(s, MOST_BESIDE);
     say_caveats(s);
 }
@@ -333,7 +358,7 @@ static void compose_coach(struct synthesis *s)
          t = weir_json_next(t)) {
         if (n++ == 0) {
             next_paragraph(&s->voice);
-            weir_buf_append_str(&s->voice.out, "Small next steps:\n");
+            weir_buf_append_str(&s->voice.out, "What you could try:\n");
         }
         weir_buf_append_str(&s->voice.out, "\n- ");
         weir_buf_append_slice(&s->voice.out, weir_json_text(t));

@@ -75,7 +75,7 @@ static const char *preferred(const struct prefs *p, const char *unit, double *va
 
 static int decimals_of(double size)
 {
-    if (size >= 100) return 0;
+    if (size >= 1000) return 0;
     if (size >= 1) return 1;
     if (size >= 0.1) return 2;
     return size >= 0.01 ? 3 : 5;
@@ -154,6 +154,15 @@ static void say_unit(struct voice *v, double value, const char *unit)
     if (unit[0] && !say_rate(v, unit)) say(v, " %.*s", (int)(strlen(unit) - is_one), unit);
 }
 
+/* Nobody wants decimals of these where they say nothing. */
+static bool is_rough_unit(const char *unit)
+{
+    static const char *const rough[] = {"min", "ms", "kcal", "steps", "ml", "mg"};
+    for (size_t i = 0; i < sizeof rough / sizeof *rough; i++)
+        if (strcmp(unit, rough[i]) == 0) return true;
+    return false;
+}
+
 void say_amount(struct voice *v, double value, const char *unit)
 {
     if (strcmp(unit, "clock") == 0) {
@@ -165,7 +174,7 @@ void say_amount(struct voice *v, double value, const char *unit)
         return;
     }
     unit = preferred(&v->prefs, unit, &value);
-    bool is_rough = strcmp(unit, "min") == 0 || strcmp(unit, "ms") == 0;
+    bool is_rough = is_rough_unit(unit);
     if (is_rough && fabs(value - round(value)) < rough_share * fabs(value)) value = round(value);
     say_digits(v, value);
     say_unit(v, value, unit);

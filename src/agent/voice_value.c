@@ -68,8 +68,11 @@ static void say_mean(struct voice *v, const struct told *t, struct sheet_number 
 /* Times of day are early and late, runs are short and long, all else is low and high. */
 static const char *end_word(const struct told *t, bool is_low, const char *unit)
 {
-    bool is_long = t->plan.subject == PLAN_OF_WORKOUTS &&
-                   (t->plan.field == FIELD_MINUTES || t->plan.field == FIELD_KM);
+    const struct plan *p = &t->plan;
+    bool is_long = p->subject == PLAN_OF_WORKOUTS
+                       ? p->field == FIELD_MINUTES || p->field == FIELD_KM
+                       : p->subject == PLAN_OF_METRIC && strcmp(p->metric->unit, "min") == 0 &&
+                             strcmp(p->metric->group, "sleep") == 0;
     if (is_clock(t) || strcmp(unit, "clock") == 0) return is_low ? "earliest" : "latest";
     if (is_long) return is_low ? "shortest" : "longest";
     return is_low ? "lowest" : "highest";
@@ -153,6 +156,13 @@ static void say_matching(struct voice *v, const struct told *t)
     say_having(v, t);
 }
 
+static void say_of_lab(struct voice *v, const struct told *t)
+{
+    char title[VOICE_TITLE_BYTES];
+    title_of(t, title);
+    say(v, " of your %s", title);
+}
+
 static void say_share(struct voice *v, const struct told *t, struct sheet_number share)
 {
     struct sheet_number n = number_of(v, t, "count");
@@ -187,7 +197,8 @@ static void say_count(struct voice *v, const struct told *t)
     }
     say(v, "There %s ", n.value == 1 ? "was" : "were");
     say_number(v, n);
-    say_matching(v, t);
+    if (t->plan.subject == PLAN_OF_LAB && !has_limit) say_of_lab(v, t);
+    else say_matching(v, t);
     say_when(v, t);
     if (has_limit && n.n > n.value && v->level == VOICE_FULL && !v->prefs.is_short) {
         say(v, ", out of ");
@@ -411,10 +422,15 @@ static void say_effect(struct voice *v, const struct told *t)
         say_amount(v, d.value, "");
         return;
     }
+    if (d.value == 0) {
+        say(v, ", which is the same");
+        return;
+    }
     say(v, ", which is ");
     if (result == RESULT_PERCENT) say_amount(v, fabs(d.value), "%");
     else say_difference(v, d.value, d.unit);
-    say(v, d.value < 0 ? " less" : " more");
+    if (is_clock(t)) say(v, d.value < 0 ? " earlier" : " later");
+    else say(v, d.value < 0 ? " less" : " more");
 }
 
 static const char *compared_verb(const struct told *t, const char *title)
@@ -430,7 +446,12 @@ static void say_compare(struct voice *v, const struct told *t)
     char title[VOICE_TITLE_BYTES];
     title_of(t, title);
     if (!a.is_here || !b.is_here) return;
-    say(v, "Your %s %s ", title, compared_verb(t, title));
+    bool is_end = t->plan.stat == STAT_MIN || t->plan.stat == STAT_MAX;
+    say(v, "Your %s%s%s %s ", is_end ? end_word(t, t->plan.stat == STAT_MIN, a.unit) : "",
+        is_end                        ? " "
+        : t->plan.stat == STAT_MEDIAN ? "median "
+                                      : "",
+        title, compared_verb(t, title));
     say_number(v, a);
     say_group_of(v, t, false);
     say(v, " and ");

@@ -229,6 +229,7 @@ TEST(what_the_data_cannot_answer_is_said_without_a_number)
              "\",\"findings\":[],\"facts\":[]}");
     desk_set(&d, "validation_gates", "{\"findings\":[],\"fact_sheet\":[]}");
     const struct weir_json *out = desk_run(&d, agent_synthesize);
-    check_says(weir_json_text(weir_json_get_str(out, "answer")), "no data for blood oxygen.");
+    check_says(weir_json_text(weir_json_get_str(out, "answer")),
+               "There are no data for blood oxygen.");
     desk_fini(&d);
 }
