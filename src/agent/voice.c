@@ -338,16 +338,42 @@ static const char *compare_words(enum plan_compare cmp)
     return words[cmp];
 }
 
+/* The digits of a number as the question has them; empty when it does not. */
+static struct weir_slice asked_digits(const struct voice *v, double value)
+{
+    char digits[32];
+    size_t len = (size_t)snprintf(digits, sizeof digits, "%.10g", value);
+    struct weir_slice left = v->question;
+    const char *at;
+    while (left.len > 0 && (at = memmem(left.ptr, left.len, digits, len))) {
+        const char *end = v->question.ptr + v->question.len;
+        bool begins = at == v->question.ptr || !strchr("0123456789.,:", at[-1]);
+        bool ends = at + len == end || !strchr("0123456789", at[len]);
+        if (begins && ends) return slice_of(at, len);
+        left = slice_of(at + 1, (size_t)(end - at) - 1);
+    }
+    return slice_of("", 0);
+}
+
+/* Minutes are not made hours, nor rounded, when the person said minutes: it is their number. */
+static void say_limit(struct voice *v, double value, const char *unit)
+{
+    bool is_changed = strcmp(unit, "min") == 0 || strcmp(unit, "ms") == 0;
+    struct weir_slice asked = is_changed ? asked_digits(v, value) : slice_of("", 0);
+    if (asked.len > 0) say(v, "%.*s %s", (int)asked.len, asked.ptr, unit);
+    else say_amount(v, value, unit);
+}
+
 /* "Steps of at least 10,000": what is counted is not named again. */
 static void say_limits(struct voice *v, const struct plan_having *h, const char *unit)
 {
     if (h->cmp == CMP_NONE) return;
     if (strcmp(unit, "steps") == 0) unit = "";
     say(v, " %s ", compare_words(h->cmp));
-    say_amount(v, h->value, unit);
+    say_limit(v, h->value, unit);
     if (h->cmp != CMP_BETWEEN) return;
     say(v, " and ");
-    say_amount(v, h->value2, unit);
+    say_limit(v, h->value2, unit);
 }
 
 static const char *field_unit(enum plan_field field)

@@ -262,7 +262,7 @@ void say_against(struct voice *v, const struct told *t)
 {
     struct sheet_number b = number_of(v, t, "b");
     if (!b.is_here) return;
-    say(v, "Before that it was ");
+    say(v, is_conditional(t) ? "Before that it may have been " : "Before that it was ");
     say_number(v, b);
     say_group_of(v, t, true);
     say(v, ".");

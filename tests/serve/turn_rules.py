@@ -290,23 +290,18 @@ def check_result(turn):
         for member in ("claim", "value", "unit", "source", "n", "window"):
             expect(member in entry, f"{member} of an entry", entry)
         expect(entry.get("verdict", "conditional") == "conditional", "verdict of an entry", entry)
-    check_numbers(turn)
-    is_conditional = any(entry.get("verdict") == "conditional" for entry in result["fact_sheet"])
-    if is_conditional and used_entries(turn, "conditional"):
-        expect(HEDGES.search(result["answer"]), "conditional, and no word that hedges", result["answer"])
 
 
-def verified(turn):
+def verified(turn, windows):
     """What weir verify says of each number of the answer."""
     result = turn["result"]
     question = "\n".join(m["content"] for m in turn["messages"])
     question = question.replace("\0", " ").encode("utf-8", "replace").decode()[-MAX_ARGUMENT:]
-    return _verified(question, json.dumps(result["fact_sheet"]), result["answer"])
+    return _verified(question, json.dumps(result["fact_sheet"]), result["answer"], tuple(windows))
 
 
 @functools.lru_cache(maxsize=1000)
-def _verified(question, sheet, answer):
-    windows = sorted({entry["window"] for entry in json.loads(sheet) if entry["window"]})
+def _verified(question, sheet, answer, windows):
     with tempfile.NamedTemporaryFile("w", suffix=".json") as ledger:
         ledger.write(sheet)
         ledger.flush()
@@ -318,14 +313,25 @@ def _verified(question, sheet, answer):
     return [json.loads(line) for line in seen.stdout.splitlines()]
 
 
-def check_numbers(turn):
-    for number in verified(turn):
+def check_numbers(turn, outputs):
+    """Each has a home, or is the question's, or a window of a plan; what is conditional is hedged."""
+    sheet = turn["result"]["fact_sheet"]
+    windows = {entry["window"] for entry in sheet} | {finding.get("window") for finding in findings_of(outputs)}
+    numbers = verified(turn, sorted(window for window in windows if window))
+    for number in numbers:
         expect(number["outcome"] in ("home", "exempt"), "a number without a home", number, turn["result"])
+    conditional = {entry["claim"] for entry in sheet if entry.get("verdict") == "conditional"}
+    if any(number.get("home") in conditional for number in numbers):
+        expect(HEDGES.search(turn["result"]["answer"]), "conditional, and no word that hedges",
+               turn["result"]["answer"])
 
 
-def used_entries(turn, verdict):
-    claims = {entry["claim"] for entry in turn["result"]["fact_sheet"] if entry.get("verdict") == verdict}
-    return [number for number in verified(turn) if number.get("home") in claims]
+def findings_of(outputs):
+    """What all agents of a turn claim."""
+    results = list(outputs.get("run_supporting_agents", {}).values())
+    results += [outputs.get("run_main_agent", {})]
+    results += [more["result"] for more in outputs.get("reflection", {"follow_ups": []})["follow_ups"]]
+    return [finding for result in results for finding in result.get("findings", [])]
 
 
 # ---- the trace ----
@@ -368,6 +374,7 @@ def check_completed_trace(trace, turn, outputs):
         expect("run_main_agent" not in outputs and "reflection" not in outputs, "steps of a search",
                list(outputs))
     equal(trace["cost_usd"], result["cost_usd"], "cost_usd")
+    check_numbers(turn, outputs)
 
 
 # ---- all of it ----
