@@ -67,7 +67,7 @@ enum {
 
 /*
  * Why a step did not bring anything. An attempt that was aborted because of its time limit and
- * says WEIR_CANCELLED counts as WEIR_TIMEOUT.
+ * says WEIR_CANCELLED counts as WEIR_TIMEOUT, which is never final.
  */
 struct flow_failure {
     enum weir_status code;   /* what clients are told in the end */
@@ -205,7 +205,8 @@ void *flow_data(const struct flow_step *s);
  * ends it calls flow_resume(), from any thread, once; `fn` goes on with the step on a thread of the
  * pool. Between the two nothing of the step may be touched but that. `abort`, if not NULL, is
  * called at most once, when the step is to end soon; the wait is to be ended by flow_resume() all
- * the same.
+ * the same. It may come when flow_resume() was called already, but never after `fn` has begun:
+ * `user` has to last until then.
  */
 void flow_wait(struct flow_step *s, void (*abort)(void *user), void *user);
 void flow_resume(struct flow_step *s, void (*fn)(struct flow_step *s));

@@ -248,6 +248,7 @@ static void attempt_failed(struct run *r)
     struct flow_step *s = r->step;
     if (is_out_of_time(r, s)) {
         s->failure.code = WEIR_TIMEOUT;
+        s->failure.is_final = false; /* who is aborted cannot know */
         snprintf(s->failure.message, sizeof s->failure.message, "%s took longer than %u ms",
                  step_now(r)->name, step_now(r)->limit_ms);
     }

@@ -25,7 +25,8 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
 
 static void finish_wait(struct flow_step *s)
 {
-    if (flow_is_aborted(s)) flow_fail(s, &(struct flow_failure){.code = WEIR_CANCELLED});
+    if (flow_is_aborted(s))
+        flow_fail(s, &(struct flow_failure){.code = WEIR_CANCELLED, .is_final = true});
     else flow_done(s, SLICE("1"));
 }
 
