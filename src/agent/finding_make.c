@@ -107,9 +107,18 @@ static void set_days(struct claim *c, const struct day_rows *rows)
 
 /* ---- a mean ---- */
 
-static bool is_enough(const struct day_rows *rows)
+/* Zeros and what is hardly possible may be left out by the gates, so they do not count here. */
+static bool is_enough(const struct plan *plan, const struct day_rows *rows)
 {
-    return rows->n_known >= LEVEL_DAYS && (double)rows->n_known >= level_share * (double)rows->n &&
+    const struct metric *m = claim_subject(plan);
+    bool is_clock = plan_is_clock(plan);
+    size_t n = 0;
+    for (size_t i = 0; i < rows->n; i++) {
+        double x = rows->x[i];
+        bool is_sure = is_clock || (x != 0 && x >= m->min && x <= m->max);
+        n += !isnan(x) && is_sure ? 1 : 0;
+    }
+    return n >= LEVEL_DAYS && (double)n >= level_share * (double)rows->n &&
            rows_device_change(rows) == 0;
 }
 
@@ -120,7 +129,7 @@ static enum weir_status make_level(struct maker *m)
     bool is_short = m->answer->to - m->answer->from + 1 < LEVEL_DAYS || m->plan->newest > 0;
     enum weir_status st = is_short ? WEIR_NOT_FOUND : rows_of(m, &rows, false);
     if (st == WEIR_NOT_FOUND) return add_value(m, NULL);
-    if (st == WEIR_OK && !is_enough(&rows)) st = add_value(m, &value);
+    if (st == WEIR_OK && !is_enough(m->plan, &rows)) st = add_value(m, &value);
     if (st == WEIR_OK) st = add(m, CLAIM_LEVEL, &level);
     if (st != WEIR_OK) return st;
     set_days(level, &rows);

@@ -201,7 +201,7 @@ static void push_read(struct work *w, const struct part *p, const struct plan *p
     struct asked *a = push(w, plan);
     if (!a) return;
     a->text = text;
-    a->wants_number = !asks_whether || words_have(p->text, "much|many|percent|difference|far");
+    a->wants_number = !asks_whether || words_want_number(p->text);
     if (plan->op == PLAN_CHANGE) push_trend_beside(w, plan);
     if (plan->op == PLAN_GROUP && plan->group == GROUP_WEEKEND) push_weekend(w, plan);
 }
@@ -225,6 +225,13 @@ static enum weir_status read_part(struct work *w, const struct weir_slice *texts
     return st == WEIR_OK ? words_mention(&out->mention, out->text, w->c->data) : st;
 }
 
+/* Whether a part that the grammar does not take is about something all the same, and about nothing
+ * else that is not known: "average sleep at my parents' house" is not about sleep. */
+static bool is_about(const struct mention *m)
+{
+    return m->n_other == 0 && (m->n > 0 || m->absent || m->analyte);
+}
+
 static enum weir_status read_parts(struct work *w, struct weir_slice question)
 {
     struct weir_slice texts[QUESTION_PARTS];
@@ -235,7 +242,7 @@ static enum weir_status read_parts(struct work *w, struct weir_slice question)
         *p = (struct part){0};
         enum weir_status st = read_part(w, texts + i, n - i, p, &used);
         if (st != WEIR_OK) return st;
-        if (used > 0 || p->mention.n > 0 || p->mention.absent || p->mention.analyte) w->n++;
+        if (used > 0 || is_about(&p->mention)) w->n++;
         else w->out->not_read = p->text;
         i += used > 0 ? used : 1;
     }
@@ -346,8 +353,24 @@ static void push_day(struct work *w, const struct metric *m, struct weir_slice q
     push_optional(w, &plan);
 }
 
+/* Days with such a session against the others. */
+static void push_with_activity(struct work *w, const struct metric *m, const struct activity *a)
+{
+    struct plan plan = plan_of(m, PLAN_COMPARE);
+    struct plan_condition with = {.kind = WHERE_WORKOUT, .activity = a};
+    struct plan_condition without = with;
+    without.is_not = true;
+    plan.where = (struct plan_where){.n = 1, .conditions = {with}};
+    plan.where_b = (struct plan_where){.n = 1, .conditions = {without}};
+    push(w, &plan);
+}
+
 static void push_general(struct work *w, const struct mention *mention, struct weir_slice question)
 {
+    if (mention->n == 1 && mention->activity && words_ask_relation(question)) {
+        push_with_activity(w, mention->metrics[0], mention->activity);
+        return;
+    }
     if (mention->n > 1 && words_ask_relation(question)) {
         struct plan plan = plan_of(mention->metrics[0], PLAN_CORRELATE);
         plan.with = mention->metrics[1];
@@ -365,11 +388,14 @@ static enum weir_status push_mentioned(struct work *w, struct weir_slice questio
     enum weir_status st = words_mention(&mention, question, w->c->data);
     if (st != WEIR_OK) return st;
     bool is_relation = mention.n > 1 && words_ask_relation(question);
-    bool is_sought = mention.n == 1 && words_ask_relation(question) && !words_count(question) &&
+    bool is_sought = mention.n == 1 && words_ask_relation(question) &&
                      words_have(question, "what|which|anything|something");
     w->out->not_read.len = 0; /* it is the whole of it */
-    if (mention.absent) w->out->absent = mention.absent;
-    else if (mention.analyte) push_lab(w, mention.analyte);
+    if (words_ask_meaning(question)) return WEIR_OK;
+    /* A laboratory's result may be asked for by its number: "is 124 high?" */
+    if (mention.analyte && mention.n_other == 0) push_lab(w, mention.analyte);
+    else if (mention.n_other > 0) return WEIR_OK;
+    else if (mention.absent) w->out->absent = mention.absent;
     else if (is_sought) w->out->sought = mention.metrics[0];
     else if (is_relation || !words_ask_number(question)) push_general(w, &mention, question);
     return WEIR_OK;
@@ -410,7 +436,7 @@ enum weir_status questions_read(struct questions *out, struct weir_slice questio
         st = ask_read(&whole.reading, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
     const struct ask_reading *r = &whole.reading;
-    bool is_recent = r->plan.stat == STAT_LAST && words_have(question, "lately|recently");
+    bool is_recent = r->plan.stat == STAT_LAST && words_have(question, "lately|recently|these");
     bool is_bundle = (r->is_default || is_recent) && r->plan.subject == PLAN_OF_METRIC;
     if (r->is_understood && is_bundle) push_bundle(w, r->plan.metric);
     else if (r->is_understood) push_read(w, &whole, &r->plan, r->understood);

@@ -41,6 +41,8 @@ size_t words_split(struct weir_slice text, struct weir_slice parts[QUESTION_PART
 
 bool words_ask_whether(struct weir_slice text);  /* "did my steps drop?" */
 bool words_ask_why(struct weir_slice text);      /* affects, because, causes */
+bool words_ask_meaning(struct weir_slice text);  /* what a word means, of nobody's data */
+bool words_want_number(struct weir_slice text);  /* how much, give, report, the slope */
 bool words_ask_relation(struct weir_slice text); /* whether one thing goes with another */
 bool words_ask_change(struct weir_slice text);   /* went up, dropped, worse */
 bool words_ask_number(struct weir_slice text);   /* a number, a date or an amount is spoken of */
@@ -55,6 +57,7 @@ struct mention {
     const struct metric *absent; /* the first that has none; NULL */
     const struct analyte *analyte;
     const struct activity *activity;
+    size_t n_other; /* words that are neither names nor general talk */
 };
 WEIR_MUST_CHECK enum weir_status words_mention(struct mention *out, struct weir_slice text,
                                                struct dataset *d);

@@ -88,13 +88,6 @@ bool words_ask_whether(struct weir_slice text)
                  "don't|hasn't|haven't");
 }
 
-bool words_ask_why(struct weir_slice text)
-{
-    return words_have(text, "why|cause|causes|caused|causing|because|affect|affects|affected|"
-                            "affecting|effect|impact|impacts|influence|influences|due|makes|drives|"
-                            "reason|reasons|make|hurt|hurts|help|helps");
-}
-
 static bool has_digit(struct weir_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
@@ -108,19 +101,57 @@ bool words_count(struct weir_slice text)
                                                "once|twice|half|double|dozen|hundred");
 }
 
+#define WHY                                                                                        \
+    "why|cause|causes|caused|causing|because|affect|affects|affected|affecting|effect|impact|"     \
+    "impacts|influence|influences|due|makes|drives|reason|reasons|make|hurt|hurts|help|helps"
+#define RELATION                                                                                   \
+    "when|if|improve|improves|depend|depends|related|relate|relates|relation|link|linked|"         \
+    "connected|connection|worsen|worsens|reduce|reduces|lower|lowers|raise|raises"
+#define CHANGE                                                                                     \
+    "up|down|higher|lower|rise|rose|risen|rising|fall|fell|fallen|falling|drop|dropped|dropping|"  \
+    "increase|increased|decrease|decreased|change|changed|changing|better|worse|improved|"         \
+    "improving|decline|declined|declining|went|gone|got|get|getting"
+
+/* What one says around the thing that one asks about. Words that name a statistic, a place or a
+ * person are none of these: who does not know them does not know the question. */
+#define TALK                                                                                       \
+    "ok|okay|good|bad|badly|great|fine|normal|normally|usual|usually|typical|healthy|unhealthy|"   \
+    "worried|worry|worrying|concern|concerned|concerns|concerning|wrong|right|going|doing|look|"   \
+    "looking|looks|tell|know|show|explain|trend|trending|trends|lately|recently|recent|days|now|"  \
+    "currently|overall|general|generally|please|more|less|high|low|meaningful|real|really|should|" \
+    "could|would|might|you|we|let|see|think|check|summary|summarise|summarize|overview|report|"    \
+    "status|state|like|well|enough|too|very|quite|all|anything|something|everything|late|early|"   \
+    "last|night|nights|yesterday|today|morning|tonight|compared|compare|than|as|not|hi|hello|"     \
+    "hey|thanks|level|levels|plan|recovery|rate|whether|which|there|by|from|day|i'm|i've|it's|"    \
+    "what's|how's|too|much|these|those|into|dangerous|danger|sleeping|feel|way|sure|still|ever"
+
+bool words_ask_why(struct weir_slice text)
+{
+    return words_have(text, WHY);
+}
+
+bool words_ask_meaning(struct weir_slice text)
+{
+    return words_have(text, "what|what's|whats|explain|define|difference|meaning") &&
+           !words_have(text, "my|mine|i|am|i'm|i've|about");
+}
+
 bool words_ask_relation(struct weir_slice text)
 {
-    return words_ask_why(text) ||
-           words_have(text, "when|if|help|helps|hurt|hurts|make|improve|improves|depend|depends|"
-                            "related|relate|relates|relation|link|linked|connected|connection|"
-                            "worsen|worsens|reduce|reduces|increase|increases|good|bad|after");
+    return words_have(text, WHY "|" RELATION);
+}
+
+bool words_want_number(struct weir_slice text)
+{
+    return words_have(text,
+                      "much|many|percent|percentage|difference|far|give|report|tell|minus|"
+                      "coefficient|slope|value|number|compute|calculate|exactly|fit|r|pearson|"
+                      "spearman|kendall|strongly|strong");
 }
 
 bool words_ask_change(struct weir_slice text)
 {
-    return words_have(text, "up|down|higher|lower|rise|rose|risen|rising|fall|fell|fallen|falling|"
-                            "drop|dropped|dropping|increase|increased|decrease|decreased|change|"
-                            "changed|changing|better|worse|improved|improving|declined|declining");
+    return words_have(text, CHANGE);
 }
 
 bool words_ask_number(struct weir_slice text)
@@ -205,6 +236,12 @@ static size_t name_at(struct looking *l, const struct weir_slice *words, size_t 
     return 0;
 }
 
+static bool is_talk(struct weir_slice word)
+{
+    return has_digit(word) || is_small(word) || is_in(word, TALK) ||
+           is_in(word, WHY "|" RELATION "|" CHANGE);
+}
+
 enum weir_status words_mention(struct mention *out, struct weir_slice text, struct dataset *d)
 {
     struct weir_slice words[MAX_WORDS];
@@ -218,6 +255,7 @@ enum weir_status words_mention(struct mention *out, struct weir_slice text, stru
         words[n++] = w;
     for (size_t i = 0; i < n;) {
         size_t len = name_at(&l, words + i, n - i);
+        if (len == 0 && !is_talk(words[i])) out->n_other++;
         i += len > 0 ? len : 1;
     }
     return WEIR_OK;

@@ -128,6 +128,19 @@ TEST(a_name_that_has_no_data_is_not_read_as_a_shorter_one_that_has)
     desk_fini(&d);
 }
 
+TEST(a_question_with_a_word_that_nobody_knows_is_not_answered_by_half)
+{
+    says("What is my average sleep at my parents' house?", "");
+    says("average sleep when my wife snores", "");
+    says("What's my boss's resting heart rate?", "");
+    says("weight of my backpack", "");
+    says("median sleep without outliers", "");
+    says("What is sleep?", "");
+    says("SELECT AVG(steps) FROM daily", "");
+    says("How is my sleep these days?", "level:avg trend:slope windows:a");
+    says("Should I be worried about my resting heart rate?", "level:avg trend:slope windows:a");
+}
+
 TEST(what_the_data_cannot_answer_gets_words_and_no_number)
 {
     says("What was my average blood oxygen over the last 30 days?", "");

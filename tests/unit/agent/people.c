@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Every question of docs/questions.md and of the shared samples, asked of the data scientist and
- * checked by step 7: whatever is asked, each number that is said has an entry, and what was
- * rejected is not in the sheet.
+ * checked by step 7: whatever is asked, each number that is said has an entry, what was rejected is
+ * not in the sheet, and the right answer is.
  */
 #include "people.h"
 #include "days.h"
@@ -38,7 +38,31 @@ static void is_checked(const struct weir_json *output)
     }
 }
 
-static void ask_agent(struct dataset *data, const char *agent, struct weir_slice question)
+/* The answer is among the numbers, dates and rows of the sheet; null: there are none. */
+static bool holds_answer(const struct weir_json *sheet, const struct weir_json *answer)
+{
+    double want = NAN, got;
+    bool is_number = weir_json_double(answer, &want);
+    struct weir_slice text = weir_json_text(answer);
+    if (weir_json_type_of(answer) == WEIR_JSON_NULL) return weir_json_count(sheet) == 0;
+    for (const struct weir_json *e = weir_json_first(sheet); e; e = weir_json_next(e)) {
+        const struct weir_json *value = weir_json_get_str(e, "value");
+        struct weir_slice claim = text_at(e, "claim");
+        bool is_near = is_number && weir_json_double(value, &got) &&
+                       fabs(got - want) <= fmax(1e-5, 1e-6 * fabs(want));
+        bool is_named = !is_number && claim.len > text.len &&
+                        memcmp(claim.ptr + claim.len - text.len, text.ptr, text.len) == 0;
+        if (is_near || is_named) return true;
+        if (!is_number && weir_json_type_of(value) == WEIR_JSON_STRING &&
+            slice_eq(weir_json_text(value), text))
+            return true;
+    }
+    return false;
+}
+
+/* `answer` NULL: whatever comes. */
+static void ask_agent(struct dataset *data, const char *agent, struct weir_slice question,
+                      const struct weir_json *answer)
 {
     struct desk d;
     char text[2048];
@@ -48,14 +72,17 @@ static void ask_agent(struct dataset *data, const char *agent, struct weir_slice
     d.c.data = data;
     const struct weir_json *result = days_work_of(&d, agent);
     is_whole(&d, result);
-    is_checked(desk_run(&d, agent_validate));
+    const struct weir_json *output = desk_run(&d, agent_validate);
+    is_checked(output);
+    if (answer && !holds_answer(weir_json_get_str(output, "fact_sheet"), answer))
+        t_fail(__FILE__, __LINE__, "%s: the answer is not in the sheet", text);
     d.c.data = own;
     desk_fini(&d);
 }
 
 static void ask(struct dataset *data, struct weir_slice question)
 {
-    ask_agent(data, "data_science", question);
+    ask_agent(data, "data_science", question, NULL);
 }
 
 TEST(each_question_of_the_page_is_answered_with_numbers_that_have_a_home)
@@ -90,7 +117,8 @@ static size_t ask_all_of(const char *user, struct weir_slice lines, struct datas
         const struct weir_json *line = NULL;
         if (weir_json_parse(doc, slice_of(lines.ptr + at, len), &line, NULL) == WEIR_OK &&
             weir_slice_is(text_at(line, "user"), user)) {
-            ask(data, text_at(line, "question"));
+            ask_agent(data, "data_science", text_at(line, "question"),
+                      weir_json_get_str(line, "answer"));
             n++;
         }
         at += len + 1;
@@ -100,7 +128,7 @@ static size_t ask_all_of(const char *user, struct weir_slice lines, struct datas
     return n;
 }
 
-TEST(each_question_of_the_samples_is_answered_with_numbers_that_have_a_home)
+TEST(the_answer_of_each_question_of_the_samples_is_in_the_sheet)
 {
     static const char *const users[] = {"u01", "u02", "u03", "u04", "u05", "u06"};
     const char *samples = t_samples_dir();
@@ -126,7 +154,7 @@ TEST(what_the_investigator_says_of_people_has_a_home)
     static const char *const people[] = {"p01", "u01", "u02", "u03", "u04", "u05", "u06"};
     for (size_t i = 0; i < sizeof people / sizeof *people; i++) {
         struct person p = person_open(T_SOURCE_ROOT "/tests/data/people", people[i]);
-        ask_agent(p.data, "investigator", SLICE("Is there anything interesting in my data?"));
+        ask_agent(p.data, "investigator", SLICE("Is there anything interesting in my data?"), NULL);
         person_close(&p);
     }
 }
