@@ -334,6 +334,7 @@ enum weir_status flow_new(struct flow **out, struct store *store,
     f->renew_ns = clock_mono_ns(f->options.clock) + f->options.lease_ms * FLOW_NS_PER_MS / 3;
     init_locks(f);
     list_init(&f->queue);
+    list_init(&f->suspects);
     map_init(&f->runs, f->options.max_runs);
     heap_init(&f->timers, 2 * (size_t)f->options.max_runs);
     *out = f;

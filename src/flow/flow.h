@@ -32,7 +32,8 @@
  * Failures. A step says flow_fail(), and is tried again as its policy says; also when what it put
  * is refused (WEIR_CONFLICT), or what it asked for could not be read. A crash does not count as
  * one of its attempts, but a step that was under way in FLOW_CRASHES crashes in a row ends its run
- * with WEIR_INTERNAL: no run can take a server down for ever. While the disk is full or too much
+ * with WEIR_INTERNAL: no run can take a server down for ever. Those that were under way in three
+ * are tried one after the other, for the sake of the innocent. While the disk is full or too much
  * waits to be committed, runs wait; when the store cannot write any more, they wait for the next
  * start.
  *
@@ -62,7 +63,7 @@ enum {
     FLOW_MESSAGE_BYTES = 256,     /* of a failure */
     FLOW_OUTBOX_BYTES = 1 << 20,  /* events that may wait for the commit before; then emitters do */
     FLOW_PAUSE_MS = 600 * 1000,   /* longest pause before another attempt */
-    FLOW_CRASHES = 5,             /* of the process in the same step, then it is given up */
+    FLOW_CRASHES = 10,            /* of the process in the same step, then it is given up */
 };
 
 /*

@@ -23,6 +23,7 @@ enum {
     FLOW_MAGIC = 0x666c6f77,
     FLOW_NS_PER_MS = 1000 * 1000,
     FLOW_AGAIN_MS = 1000, /* before something that went wrong in the engine is tried again */
+    FLOW_SUSPECT = 3,     /* crashes in the same step: then it is let alone with its step */
     FLOW_REBUILDS = 5,    /* of a commit that is refused, then the run waits for the next start */
 };
 
@@ -177,6 +178,7 @@ struct run {
     bool is_dead;    /* out of the tables; freed when nobody holds it */
     bool is_full;    /* emitters wait */
     bool is_waiting; /* for statistics */
+    struct list_node suspect;
     struct flow_timer pause, limit;
 
     /* The actor's. */
@@ -242,7 +244,9 @@ struct flow {
     pthread_cond_t idle;    /* nothing is under way, perhaps */
     pthread_cond_t drained; /* an outbox has room, perhaps */
     struct list queue;
-    struct map runs; /* by id */
+    struct run *suspect;  /* the one whose turn it is; NULL: none */
+    struct list suspects; /* those that wait for theirs */
+    struct map runs;      /* by id */
     struct heap timers;
     uint64_t renew_ns; /* the lease */
     uint64_t random;
@@ -272,6 +276,14 @@ const struct workflow *flow_workflow(const struct flow *f, struct weir_slice nam
 WEIR_MUST_CHECK enum weir_status flow_begin_again(struct flow *f, struct weir_slice id);
 
 /* recover.c */
+
+/*
+ * A run that was under way in several crashes may be the reason for them. Such runs are tried one
+ * after the other, so that the next crash tells which one it was and counts for no other. False:
+ * it is not its turn; NEWS_DUE comes.
+ */
+bool flow_suspect_enter(struct run *r);
+void flow_suspect_leave(struct run *r);
 
 WEIR_MUST_CHECK enum weir_status flow_recover_all(struct flow *f);
 /* The document of this engine: its lease, or that it ended well. Waits. */

@@ -53,6 +53,32 @@ bool flow_recover_node_stopped_well(struct flow *f, struct weir_slice holder)
     return is_stopped;
 }
 
+/* ---- suspects ---- */
+
+bool flow_suspect_enter(struct run *r)
+{
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    if (!f->suspect) f->suspect = r;
+    bool is_its_turn = f->suspect == r;
+    if (!is_its_turn && !list_is_linked(&r->suspect)) list_push_back(&f->suspects, &r->suspect);
+    pthread_mutex_unlock(&f->lock);
+    return is_its_turn;
+}
+
+void flow_suspect_leave(struct run *r)
+{
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    if (list_is_linked(&r->suspect)) list_remove(&r->suspect);
+    if (f->suspect == r) {
+        struct list_node *next = list_pop_front(&f->suspects);
+        f->suspect = next ? CONTAINER_OF(next, struct run, suspect) : NULL;
+        if (f->suspect) flow_post_locked(f->suspect, NEWS_DUE);
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
 /* ---- the scan ---- */
 
 struct scan {

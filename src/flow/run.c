@@ -42,12 +42,14 @@ void flow_run_free(struct run *r)
 static void drop(struct run *r)
 {
     r->phase = PHASE_DEAD;
+    flow_suspect_leave(r);
     flow_forget(r);
 }
 
 static void pause_for(struct run *r, uint64_t ms)
 {
     r->phase = PHASE_PAUSE;
+    flow_suspect_leave(r);
     flow_timer_set(&r->pause, ms);
 }
 
@@ -302,6 +304,7 @@ static void leave_attempt(struct run *r)
 static void park(struct run *r)
 {
     r->phase = PHASE_PARKED;
+    flow_suspect_leave(r);
     free_steps(r);
 }
 
@@ -347,6 +350,7 @@ static void landed_well(struct run *r, bool was_end)
         mem_free(r->failure);
         r->failure = NULL;
     }
+    if (r->now.crashes < FLOW_SUSPECT) flow_suspect_leave(r);
     pthread_mutex_lock(&r->lock);
     r->step_usd = r->now.step_usd;
     pthread_mutex_unlock(&r->lock);
@@ -525,14 +529,15 @@ static void advance(struct run *r)
         finish(r, NULL);
         return;
     }
+    if (r->now.crashes >= FLOW_CRASHES) {
+        give_up(r);
+        return;
+    }
+    if (r->now.crashes >= FLOW_SUSPECT && !flow_suspect_enter(r)) return;
     if (r->is_recovered && !r->is_taken) {
         /* How often it was tried is durable before it is tried. */
         r->next = r->now;
         progress(r, 0);
-        return;
-    }
-    if (r->now.crashes >= FLOW_CRASHES) {
-        give_up(r);
         return;
     }
     if (r->now.began_ms == 0) open_log(r);

@@ -16,6 +16,7 @@ static struct shared_counts {
     atomic_uint last_attempt[N_STEPS];
     atomic_int kills_in; /* this step kills its process once; -1: none */
     atomic_bool kills_always;
+    atomic_uint n_lives;
 } * counts;
 
 static void on_begin(struct flow_step *s)
@@ -233,4 +234,74 @@ TEST(a_first_step_that_kills_every_process_is_given_up_too)
     while (n_lives < 20 && live(folder, FAULT_SYNC, 0)) n_lives++;
     T_OK(n_lives <= FLOW_CRASHES + 2);
     expect_end(folder, "\"internal_error\"", false);
+}
+
+/* ---- the innocent ---- */
+
+enum { N_INNOCENT = 4, PATIENT_LIVES = 3 };
+
+static atomic_uint n_patient;
+
+/* In the first lives the innocent are in the middle of their step when the poison strikes. */
+static void meet(struct flow_step *s)
+{
+    bool is_poison = flow_id(s).ptr[0] == 'a';
+    bool is_early = atomic_load(&counts->n_lives) <= PATIENT_LIVES;
+    if (is_poison) {
+        if (is_early) desk_wait(&n_patient, N_INNOCENT);
+        raise(SIGKILL);
+    }
+    if (!is_early) {
+        flow_done(s, SLICE("1"));
+        return;
+    }
+    flow_wait(s, NULL, NULL);
+    desk_count(&n_patient);
+}
+
+static const struct step meet_steps[] = {{.name = "first", .run = step_0},
+                                         {.name = "meet", .run = meet}};
+static const struct workflow crowd = {
+    .name = "crowd", .steps = meet_steps, .n_steps = 2, .keep_ms = -1, .on_end = on_end};
+
+static bool live_in_crowd(const char *folder)
+{
+    static const char *const ids[] = {"a", "b", "c", "d", "e"};
+    atomic_fetch_add(&counts->n_lives, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct desk d = {.workflows = {&crowd}, .n_workflows = 1, .n_threads = 2};
+        desk_open_store(&d, folder);
+        size_t n_left = desk_n_docs(&d, "run");
+        desk_start(&d);
+        for (size_t i = 0; atomic_load(&counts->n_lives) == 1 && i <= N_INNOCENT; i++, n_left++)
+            desk_run(&d, &crowd, ids[i], "{}");
+        desk_wait(&desk_ended, (unsigned)n_left);
+        desk_close(&d);
+        _exit(0);
+    }
+    int status = 0;
+    T_EQ(waitpid(child, &status, 0), child);
+    return WIFSIGNALED(status);
+}
+
+TEST(the_innocent_survive_a_run_that_kills_every_process)
+{
+    char folder[256];
+    struct doc doc;
+    need_counts();
+    snprintf(folder, sizeof folder, "%s/crowd", t_temp_dir());
+    unsigned n_lives = 1;
+    while (n_lives < 30 && live_in_crowd(folder)) n_lives++;
+    T_EQ(n_lives, FLOW_CRASHES + 1);
+    struct desk d = {.workflows = {&crowd}, .n_workflows = 1};
+    desk_open_store(&d, folder);
+    for (char id = 'a'; id <= 'e'; id++) {
+        T_EQ(store_doc_get(d.store, (struct doc_key){SLICE("result"), slice_of(&id, 1)}, &doc),
+             WEIR_OK);
+        T_EQ_STR(doc.body, id == 'a' ? "\"internal_error\"" : "\"ok\"");
+        doc_fini(&doc);
+    }
+    T_EQ(desk_n_docs(&d, "run"), 0);
+    store_close(d.store);
 }
