@@ -338,21 +338,28 @@ static const char *compare_words(enum plan_compare cmp)
     return words[cmp];
 }
 
-/* The digits of a number as the question has them; empty when it does not. */
-static struct weir_slice asked_digits(const struct voice *v, double value)
+/* The digits of a number as a text has them; empty when it does not. */
+static struct weir_slice digits_in(struct weir_slice text, double value)
 {
     char digits[32];
     size_t len = (size_t)snprintf(digits, sizeof digits, "%.10g", value);
-    struct weir_slice left = v->question;
-    const char *at;
+    const char *at, *end = text.len > 0 ? text.ptr + text.len : NULL;
+    struct weir_slice left = text;
     while (left.len > 0 && (at = memmem(left.ptr, left.len, digits, len))) {
-        const char *end = v->question.ptr + v->question.len;
-        bool begins = at == v->question.ptr || !strchr("0123456789.,:", at[-1]);
+        bool begins = at == text.ptr || !strchr("0123456789.,:", at[-1]);
         bool ends = at + len == end || !strchr("0123456789", at[len]);
         if (begins && ends) return slice_of(at, len);
         left = slice_of(at + 1, (size_t)(end - at) - 1);
     }
     return slice_of("", 0);
+}
+
+/* As the person has them, in the question or before: "and the week before" has no number. */
+static struct weir_slice asked_digits(const struct voice *v, double value)
+{
+    struct weir_slice found = digits_in(v->question, value);
+    for (size_t i = 0; i < v->n_known && found.len == 0; i++) found = digits_in(v->known[i], value);
+    return found;
 }
 
 /* Minutes are not made hours, nor rounded, when the person said minutes: it is their number. */
