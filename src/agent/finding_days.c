@@ -42,8 +42,14 @@ static void plan_days(struct plan *list, const struct rows_wish *wish)
 static void find_range(struct day_rows *out, const struct rows_wish *wish,
                        const struct plan_answer *days, int32_t first, int32_t newest)
 {
-    int32_t oldest_row = days->rows[days->n_rows - 1].day, newest_row = days->rows[0].day;
+    int32_t oldest_row = days->rows[0].day, newest_row = oldest_row;
     bool is_relative = wish->window->last > 0;
+    /* Sessions are in the order of their moments, which is not always that of local days. */
+    for (size_t i = 1; i < days->n_rows; i++) {
+        int32_t day = days->rows[i].day;
+        if (day < oldest_row) oldest_row = day;
+        if (day > newest_row) newest_row = day;
+    }
     out->from = wish->from;
     out->to = wish->to;
     if (!is_relative && wish->window->from == DAY_NONE) out->from = oldest_row;
@@ -93,7 +99,8 @@ static void unroll(struct day_rows *out, double *known)
     for (size_t i = 0; i < out->n; i++)
         if (!isnan(out->x[i])) known[n++] = out->x[i];
     double center = stat_circular_mean(known, n);
-    if (isnan(center)) center = STAT_DAY_MINUTES / 2;
+    /* In whole minutes, so that values stay as short as they were. */
+    center = isnan(center) ? STAT_DAY_MINUTES / 2 : round(center);
     out->shift = STAT_DAY_MINUTES / 2 - center;
     for (size_t i = 0; i < out->n; i++)
         if (!isnan(out->x[i])) out->x[i] = stat_circular_near(out->x[i], center) + out->shift;

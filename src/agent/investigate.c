@@ -159,7 +159,7 @@ static const double *row_of(struct inquiry *q, const struct metric *m, struct da
         n++;
     }
     /* The second of two windows moves with the first. */
-    if (*shift == 0) *shift = NOON - sum / (double)n;
+    if (*shift == 0) *shift = NOON - round(sum / (double)n);
     for (size_t i = 0; i < days.n; i++) x[i] = days.x[i] + *shift;
     return x;
 }

@@ -115,12 +115,22 @@ static void push_lab(struct work *w, const struct analyte *a)
     push_optional(w, &plan);
 }
 
-static void push_activity(struct work *w, const struct activity *a)
+static void push_activity(struct work *w, const struct activity *a, struct weir_slice question)
 {
     struct plan plan;
     plan_init(&plan);
     plan.subject = PLAN_OF_WORKOUTS;
     plan.activity = a;
+    bool is_pace = words_have(question, "faster|slower|pace|speed");
+    if (is_pace || words_have(question, "longer|shorter|further|farther")) {
+        plan.op = PLAN_TREND;
+        plan.per = PER_MONTH;
+        plan.field = is_pace                                   ? FIELD_PACE
+                     : words_have(question, "further|farther") ? FIELD_KM
+                                                               : FIELD_MINUTES;
+        push(w, &plan);
+        return;
+    }
     plan.op = PLAN_COUNT;
     plan.window = last_days(w, w->newest, USUAL_DAYS, 0);
     push(w, &plan);
@@ -379,7 +389,7 @@ static void push_general(struct work *w, const struct mention *mention, struct w
     }
     if (mention->n > 0) push_day(w, mention->metrics[0], question);
     for (size_t i = 0; i < mention->n; i++) push_bundle(w, mention->metrics[i]);
-    if (mention->n == 0 && mention->activity) push_activity(w, mention->activity);
+    if (mention->n == 0 && mention->activity) push_activity(w, mention->activity, question);
 }
 
 static enum weir_status push_mentioned(struct work *w, struct weir_slice question)

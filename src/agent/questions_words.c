@@ -110,7 +110,8 @@ bool words_count(struct weir_slice text)
 #define CHANGE                                                                                     \
     "up|down|higher|lower|rise|rose|risen|rising|fall|fell|fallen|falling|drop|dropped|dropping|"  \
     "increase|increased|decrease|decreased|change|changed|changing|better|worse|improved|"         \
-    "improving|decline|declined|declining|went|gone|got|get|getting"
+    "improving|decline|declined|declining|went|gone|got|get|getting|faster|slower|longer|"         \
+    "shorter|further|farther|pace|speed|later|earlier"
 
 /* What one says around the thing that one asks about. Words that name a statistic, a place or a
  * person are none of these: who does not know them does not know the question. */

@@ -118,6 +118,31 @@ TEST(two_things_that_are_named_are_looked_at_together_when_that_is_asked)
          "value:avg level:avg trend:slope windows:a");
 }
 
+TEST(workouts_that_get_faster_or_longer_are_a_trend)
+{
+    struct desk d;
+    desk_init(&d, "Am I running faster?");
+    days_add(&d, (struct days_of){"steps", 9000, 0, 0, 1500, 0, 0});
+    for (int i = 0; i < DAYS; i += 3) {
+        struct workout w = {.activity = activity_find(weir_slice_of("run")),
+                            .label = weir_slice_of("Run"),
+                            .day = days_last() - DAYS + 1 + i,
+                            .minutes = 40 - 0.04 * i + i % 2,
+                            .km = 6};
+        w.start.at = (int64_t)w.day * DAY_SECONDS;
+        T_EQ(dataset_add_workout(d.c.data, &w), WEIR_OK);
+    }
+    const struct weir_json *f = finding_at(days_work(&d), 0);
+    T_EQ_STR(text_at(f, "kind"), "trend");
+    T_EQ_STR(text_at(f, "metric"), "workout_pace");
+    T_OK(value_of(weir_json_get_str(f, "entries"), "ds-001.slope") < -0.1);
+    const struct weir_json *output = desk_run(&d, agent_validate);
+    /* Two days in three have no run, so it is said with a doubt. */
+    T_EQ_STR(text_at(member_at(weir_json_get_str(output, "findings"), 0), "verdict"),
+             "conditional");
+    desk_fini(&d);
+}
+
 TEST(a_name_that_has_no_data_is_not_read_as_a_shorter_one_that_has)
 {
     struct desk d;
