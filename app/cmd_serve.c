@@ -55,8 +55,8 @@ static const char help[] =
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
     "  --max-body 1M      --body-timeout 30s     --max-per-address 1024 (0: none)\n"
-    "  --max-queue 64M    --idle-timeout 75s     --max-in-flight 64\n"
-    "  --write-timeout 60s   --stall-timeout 10m   --poll-timeout 20s\n"
+    "  --max-import 1G    --idle-timeout 75s     --max-in-flight 64\n"
+    "  --max-queue 64M    --write-timeout 60s    --stall-timeout 10m    --poll-timeout 20s\n"
     "\n"
     "Examples:\n"
     "  weir serve --open                               # in one terminal\n"
@@ -119,6 +119,7 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_TIME_MS},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
         {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
+        {"max-import", OPTION_BYTES, &l->import_bytes, 1 << 10, INT64_MAX},
         {"max-queue", OPTION_BYTES, &o->store.queue_bytes, 1 << 20, 1ull << 36},
         {"head-timeout", OPTION_TIME, &l->head_timeout_ms, 100, MAX_TIME_MS},
         {"body-timeout", OPTION_TIME, &l->body_timeout_ms, 100, MAX_TIME_MS},

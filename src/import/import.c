@@ -69,6 +69,22 @@ static void make_printable(char *text)
         if ((unsigned char)*text < 0x20 || *text == 0x7F) *text = ' ';
 }
 
+/* A path as it may be shown. */
+static const char *shown(const struct run *r, const char *path)
+{
+    const char *hidden = r->o->hidden;
+    size_t len = hidden ? strlen(hidden) : 0;
+    return len > 0 && strncmp(path, hidden, len) == 0 ? path + len : path;
+}
+
+static void hide_paths(const struct run *r, char *text)
+{
+    const char *hidden = r->o->hidden;
+    size_t len = hidden ? strlen(hidden) : 0;
+    for (char *at = text; len > 0 && (at = strstr(at, hidden));)
+        memmove(at, at + len, strlen(at + len) + 1);
+}
+
 __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r,
                                                                    enum weir_status st,
                                                                    const char *format, ...)
@@ -77,6 +93,7 @@ __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r
     va_start(args, format);
     vsnprintf(r->error->text, sizeof r->error->text, format, args);
     va_end(args);
+    hide_paths(r, r->error->text);
     make_printable(r->error->text);
     return st;
 }
@@ -166,6 +183,7 @@ static enum weir_status commit_event(struct run *r, const char *type, put_fn put
         commit_free(c);
         return st;
     }
+    if (closing == DONE && r->o->ending) r->o->ending(r->o->ending_user, c, r->tally.summary);
     if (closing == DONE) job_seal(&r->job, c);
     return store_commit_wait(r->store, c).status;
 }
@@ -189,6 +207,7 @@ static bool is_due(struct run *r, uint64_t *last_ns, uint64_t every_ms)
 /* Tells the caller, and once a second the log. */
 static enum weir_status tell(struct run *r)
 {
+    if (r->o->is_stopped && atomic_load(r->o->is_stopped)) return WEIR_SHUTDOWN;
     if (r->o->progress && is_due(r, &r->told_ns, TELL_EVERY_MS)) {
         refresh_progress(r);
         r->o->progress(r->o->progress_user, &r->progress);
@@ -492,7 +511,7 @@ static void begin_reading(struct run *r, bool is_checking)
 
 static void enter(struct run *r, size_t i)
 {
-    r->progress.file = archive_item(r->archive, i)->name;
+    r->progress.file = shown(r, archive_item(r->archive, i)->name);
     r->progress.file_index = (unsigned)i;
     r->progress.kind = NULL;
     r->progress.bytes = r->bytes_before;
@@ -555,25 +574,31 @@ static bool is_essential(const struct run *r, size_t i, enum weir_status st)
 }
 
 /* The first bytes, which say what it is; a small file may be all of it. */
-static enum weir_status check_file(struct run *r, size_t i)
+static enum weir_status recognise(struct run *r, size_t i, size_t *n)
 {
     const struct archive_item *item = archive_item(r->archive, i);
     const char *why = useless(item);
-    size_t n = 0;
     if (why) {
         tally_ignored(&r->tally, weir_slice_of(why));
         return WEIR_OK;
     }
     enum weir_status st = archive_start(r->archive, i, 0);
     if (st != WEIR_OK) return archive_failed(r, st);
-    st = read_piece(r, &n);
+    st = read_piece(r, n);
     if (st != WEIR_OK) return st;
-    struct weir_slice head = slice_of(r->piece, n < READER_HEAD_BYTES ? n : READER_HEAD_BYTES);
+    struct weir_slice head = slice_of(r->piece, *n < READER_HEAD_BYTES ? *n : READER_HEAD_BYTES);
     r->verdicts[i].kind = find_kind(r, item, head);
-    if (r->verdicts[i].kind) return try_out(r, i, n);
+    if (r->verdicts[i].kind) return WEIR_OK;
     if (item->is_named) return unknown(r, head);
     tally_ignored(&r->tally, item->path);
     return WEIR_OK;
+}
+
+static enum weir_status check_file(struct run *r, size_t i)
+{
+    size_t n = 0;
+    enum weir_status st = recognise(r, i, &n);
+    return st == WEIR_OK && r->verdicts[i].kind ? try_out(r, i, n) : st;
 }
 
 static enum weir_status nothing_known(struct run *r)
@@ -582,7 +607,7 @@ static enum weir_status nothing_known(struct run *r)
     const struct import_summary *s = r->tally.summary;
     weir_buf_init(&text, DATA_BYTES);
     weir_buf_printf(&text, "%s: there is nothing in it that weir can read. It has ",
-                    r->o->paths[0]);
+                    shown(r, r->o->paths[0]));
     for (size_t i = 0; i < s->n_ignored_kinds && i < 4; i++)
         weir_buf_printf(&text, "%s%s", i > 0 ? ", " : "", s->ignored[i].name);
     weir_buf_printf(&text, "%s. Known kinds: ", s->n_ignored_kinds > 4 ? ", …" : "");
@@ -688,7 +713,7 @@ static void put_started(struct run *r, struct weir_buf *out)
     char at[CLOCK_TEXT_BYTES];
     clock_format(at, clock_wall_ms(r->o->clock));
     weir_json_put_begin_object(out);
-    job_put_text(out, "file", r->o->paths[0]);
+    job_put_text(out, "file", shown(r, r->o->paths[0]));
     put_number(out, "files", r->progress.n_files);
     put_number(out, "bytes", r->progress.total_bytes);
     weir_json_put_key(out, "resumed");
@@ -797,13 +822,19 @@ static enum weir_status check_options(struct run *r)
     return WEIR_OK;
 }
 
-static enum weir_status run_all(struct run *r)
+static enum weir_status open_files(struct run *r)
 {
     char why[ARCHIVE_ERROR_BYTES];
     enum weir_status st = archive_open(&r->archive, r->o->paths, r->o->n_paths, why);
     if (st != WEIR_OK) return fail(r, st, "%s", why[0] != 0 ? why : weir_status_text(st));
     r->verdicts = mem_zalloc(archive_count(r->archive) * sizeof *r->verdicts);
-    if (!r->verdicts) return WEIR_NOMEM;
+    return r->verdicts ? WEIR_OK : WEIR_NOMEM;
+}
+
+static enum weir_status run_all(struct run *r)
+{
+    enum weir_status st = open_files(r);
+    if (st != WEIR_OK) return st;
     st = check_all(r);
     if (st != WEIR_OK) {
         summarise(r);
@@ -813,36 +844,27 @@ static enum weir_status run_all(struct run *r)
     st = begin_job(r);
     if (st == WEIR_OK) st = import_all(r);
     if (st == WEIR_OK) st = complete(r);
-    if (st != WEIR_OK) give_up(r);
+    if (st != WEIR_OK && st != WEIR_SHUTDOWN) give_up(r);
     return st;
 }
 
-enum weir_status import_run(struct store *store, const struct import_options *o,
-                            struct import_summary *summary, struct import_error *error)
+/* In zeroed memory; run_fini() in any case. */
+static enum weir_status run_init(struct run *r, const struct import_options *o,
+                                 struct import_summary *summary, struct import_error *error)
 {
-    struct running mine = {.store = store, .user = o->user};
-    struct run *r = mem_zalloc(sizeof *r);
     error->text[0] = 0;
-    if (!r) return WEIR_NOMEM;
-    r->store = store;
     r->o = o;
     r->error = error;
-    r->job = (struct job){.store = store, .clock = o->clock, .user = o->user};
     r->began_ns = r->told_ns = r->logged_ns = clock_mono_ns(o->clock);
     r->piece = mem_alloc(PIECE_BYTES);
     enum weir_status st = tally_init(&r->tally, summary);
     if (st == WEIR_OK && !r->piece) st = WEIR_NOMEM;
-    if (st == WEIR_OK) st = check_options(r);
-    if (st == WEIR_OK) r->job.first_file = o->paths[0];
-    if (st == WEIR_OK && !running_add(&mine)) {
-        st = fail(r, WEIR_BUSY,
-                  "this person's data are being imported just now: wait until that "
-                  "is done");
-    } else if (st == WEIR_OK) {
-        st = run_all(r);
-        running_remove(&mine);
-    }
-    if (st != WEIR_OK && error->text[0] == 0) (void)fail(r, st, "%s", weir_status_text(st));
+    return st == WEIR_OK ? check_options(r) : st;
+}
+
+static void run_fini(struct run *r, enum weir_status st)
+{
+    if (st != WEIR_OK && r->error->text[0] == 0) (void)fail(r, st, "%s", weir_status_text(st));
     close_reader(r);
     archive_close(r->archive);
     facts_close(r->facts);
@@ -851,5 +873,59 @@ enum weir_status import_run(struct store *store, const struct import_options *o,
     mem_free(r->verdicts);
     mem_free(r->piece);
     mem_free(r);
+}
+
+enum weir_status import_run(struct store *store, const struct import_options *o,
+                            struct import_summary *summary, struct import_error *error)
+{
+    struct running mine = {.store = store, .user = o->user};
+    struct run *r = mem_zalloc(sizeof *r);
+    if (!r) return WEIR_NOMEM;
+    enum weir_status st = run_init(r, o, summary, error);
+    r->store = store;
+    r->job = (struct job){.store = store, .clock = o->clock, .user = o->user, .wish = o->log};
+    if (st == WEIR_OK) r->job.first_file = shown(r, o->paths[0]);
+    if (st == WEIR_OK && !running_add(&mine)) {
+        st = fail(r, WEIR_BUSY,
+                  "this person's data are being imported just now: wait until that "
+                  "is done");
+    } else if (st == WEIR_OK) {
+        st = run_all(r);
+        running_remove(&mine);
+    }
+    run_fini(r, st);
+    return st;
+}
+
+/* Until something is known. */
+static enum weir_status look_at_all(struct run *r)
+{
+    size_t n = 0;
+    enum weir_status st = open_files(r);
+    for (size_t i = 0; st == WEIR_OK && i < archive_count(r->archive); i++) {
+        enter(r, i);
+        st = recognise(r, i, &n);
+        if (st != WEIR_OK && !is_essential(r, i, st)) st = WEIR_OK;
+        leave(r, i);
+        if (st == WEIR_OK && r->verdicts[i].kind) return WEIR_OK;
+    }
+    return st == WEIR_OK ? nothing_known(r) : st;
+}
+
+enum weir_status import_look(const struct import_options *o, struct import_error *error)
+{
+    struct run *r = mem_zalloc(sizeof *r);
+    struct import_summary *summary = mem_zalloc(sizeof *summary);
+    enum weir_status st = WEIR_NOMEM;
+    error->text[0] = 0;
+    if (r && summary) {
+        st = run_init(r, o, summary, error);
+        r->progress.is_checking = true;
+        if (st == WEIR_OK) st = look_at_all(r);
+        run_fini(r, st);
+    } else {
+        mem_free(r);
+    }
+    mem_free(summary);
     return st;
 }

@@ -10,6 +10,8 @@
  */
 #pragma once
 
+#include <stdatomic.h>
+
 #include <weir/buf.h>
 
 #include "base/clock.h"
@@ -64,8 +66,14 @@ struct import_options {
     enum unit_system units;
     struct weir_slice person;
     const struct clock *clock;
+    const char *log;               /* "imports/…": its log; NULL: a new one */
+    const char *hidden;            /* how paths begin that are not to be shown; NULL: all is */
+    const atomic_bool *is_stopped; /* once true, it ends at the next piece; NULL: it does not */
     void (*progress)(void *user, const struct import_progress *p); /* may be NULL */
     void *progress_user;
+    /* Adds to the commit with the last event of an import that is done; may be NULL. */
+    void (*ending)(void *user, struct commit *c, const struct import_summary *s);
+    void *ending_user;
 };
 
 struct import_error {
@@ -80,12 +88,20 @@ struct import_error {
  * as refused. When the world fails in between (the disk is full, the process dies), what was
  * committed stays and the same call goes on there.
  *
- * WEIR_BUSY: the same person's data are being imported. The summary is right, if not whole, after
+ * WEIR_BUSY: the same person's data are being imported. WEIR_SHUTDOWN: it was stopped, and the same
+ * call goes on there, too. The summary is right, if not whole, after
  * an error too.
  */
 WEIR_MUST_CHECK enum weir_status import_run(struct store *store, const struct import_options *o,
                                             struct import_summary *summary,
                                             struct import_error *error);
+
+/*
+ * Looks whether there is anything in the files that weir can read, by their names and first bytes,
+ * which is all that is read of them. WEIR_INVALID: there is not, and the error says what they are.
+ */
+WEIR_MUST_CHECK enum weir_status import_look(const struct import_options *o,
+                                             struct import_error *error);
 
 /* The summary as a JSON object, as in the last event of the import's log. */
 void import_write_summary(struct weir_buf *out, const struct import_summary *s);

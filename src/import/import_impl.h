@@ -41,6 +41,7 @@ struct job {
     struct weir_slice user;
     char id[JOB_ID_BYTES];        /* of the document: USER/hash of the files */
     char log[JOB_LOG_BYTES];      /* "imports/01J…" */
+    const char *wish;             /* what the log is to be called; NULL: anything */
     bool is_resumed;              /* an earlier one was not finished */
     size_t item;                  /* where to go on: the file, */
     uint64_t mark;                /* the byte in it, */

@@ -70,7 +70,8 @@ enum weir_status job_begin(struct job *j, const unsigned char hash[32])
     if (len < 0 || (size_t)len >= sizeof j->id) return WEIR_LIMIT;
     j->started_ms = clock_wall_ms(j->clock);
     enum weir_status st = find(j);
-    if (st != WEIR_OK || j->is_resumed) return st;
+    if (st == WEIR_OK && j->wish) snprintf(j->log, sizeof j->log, "%s", j->wish);
+    if (st != WEIR_OK || j->is_resumed || j->wish) return st;
     struct ulid_source ids;
     struct ulid ulid;
     char id[ULID_TEXT_LEN + 1];

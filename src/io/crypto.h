@@ -13,6 +13,12 @@ enum {
 
 void sha256(struct weir_slice bytes, unsigned char out[SHA256_BYTES]);
 
+/* The same of bytes that come in pieces. NULL: no memory. sha256_end() frees; out may be NULL. */
+struct sha256_run;
+struct sha256_run *sha256_begin(void);
+void sha256_add(struct sha256_run *run, struct weir_slice bytes);
+void sha256_end(struct sha256_run *run, unsigned char out[SHA256_BYTES]);
+
 void hmac_sha256(struct weir_slice key, struct weir_slice bytes, unsigned char out[SHA256_BYTES]);
 
 /* Ends the process when the system has no random bytes: nothing is safe then. */

@@ -146,17 +146,22 @@ static void run_list(void *user)
     loop_post(l->loop, &l->post);
 }
 
+bool document_take_limit(struct exchange *ex, uint64_t *limit)
+{
+    struct weir_slice text;
+    *limit = LIST_DEFAULT;
+    bool is_good = !exchange_query(ex, "limit", &text) ||
+                   (resource_parse_id(text, limit) && *limit > 0 && *limit <= LIST_MAX);
+    if (!is_good)
+        exchange_error(ex, WEIR_BAD_FIELD, "limit is a whole number from 1 to %d", LIST_MAX);
+    return is_good;
+}
+
 /* False when that was answered with an error. */
 static bool take_page(struct exchange *ex, struct listing *l)
 {
     struct weir_slice text;
-    l->limit = LIST_DEFAULT;
-    bool is_good = !exchange_query(ex, "limit", &text) ||
-                   (resource_parse_id(text, &l->limit) && l->limit > 0 && l->limit <= LIST_MAX);
-    if (!is_good) {
-        exchange_error(ex, WEIR_BAD_FIELD, "limit is a whole number from 1 to %d", LIST_MAX);
-        return false;
-    }
+    if (!document_take_limit(ex, &l->limit)) return false;
     if (!exchange_query(ex, "cursor", &text)) return true;
     if (!l->kind->is_id(text) || text.len >= sizeof l->after) {
         exchange_error(ex, WEIR_BAD_FIELD, "cursor is what next_cursor of a page says");

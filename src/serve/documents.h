@@ -54,6 +54,9 @@ void document_get(struct exchange *ex, const struct document_kind *kind);
 
 /* ---- pages ---- */
 
+/* The parameter "limit" of a list; false when that was answered with an error. */
+bool document_take_limit(struct exchange *ex, uint64_t *limit);
+
 /* Whether a document is wanted on a page; `wanted` is what documents_list() was given. */
 typedef bool (*document_filter_fn)(const void *wanted, const struct doc *doc);
 

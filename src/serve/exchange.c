@@ -13,6 +13,7 @@
 #include "base/escape.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "serve/spool.h"
 #include "serve/worker_impl.h"
 
 static struct exchange *checked(const struct exchange *ex)
@@ -47,6 +48,8 @@ void exchange_free(struct exchange *ex)
 {
     struct worker *w = checked(ex)->worker;
     if (ex->state == EX_ANSWERED) uncount(&w->counters, COUNT_ANSWER_BYTES, ex->out_len);
+    spool_free(ex->spool);
+    ex->spool = NULL;
     ex->next = w->dead;
     w->dead = ex;
     w->n_exchanges--;
@@ -180,6 +183,13 @@ const struct http_head *exchange_head(const struct exchange *ex)
 struct weir_slice exchange_body(const struct exchange *ex)
 {
     return request_of(ex)->body;
+}
+
+struct spool *exchange_take_spool(struct exchange *ex)
+{
+    struct spool *s = checked(ex)->spool;
+    ex->spool = NULL;
+    return s;
 }
 
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i)

@@ -24,6 +24,7 @@
 struct server; /* what all loops share: store, keys, configuration, counters */
 struct worker; /* one loop: its connections, its fan */
 struct exchange;
+struct spool; /* spool.h */
 
 enum { ROUTE_MAX_PARAMS = 4 };
 
@@ -40,6 +41,11 @@ enum {
      * access_covers() itself.
      */
     ROUTE_STREAM = 2,
+    /*
+     * The body is a file, of up to limits.import_bytes, and goes to the disk as it comes: see
+     * exchange_take_spool(). exchange_body() is its SHA-256, as 64 digits.
+     */
+    ROUTE_FILE = 4,
 };
 
 /* A row of the route table; see routes.c. */
@@ -57,6 +63,9 @@ struct server *exchange_server(struct exchange *ex);
 struct worker *exchange_worker(struct exchange *ex);
 const struct http_head *exchange_head(const struct exchange *ex);
 struct weir_slice exchange_body(const struct exchange *ex);
+
+/* The body of a row with ROUTE_FILE, for the caller to free. */
+struct spool *exchange_take_spool(struct exchange *ex);
 
 /* The i-th parameter of the route's pattern, decoded; never empty. */
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i);

@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "serve/imports.h"
 #include "serve/worker_impl.h"
 
 struct intake {
@@ -32,10 +33,13 @@ struct intake {
 
 /* ---- what is half read ---- */
 
+/* Whether a body is for a file is known when its head was read. */
 static struct http_limits limits_of(const struct worker *w)
 {
-    return (struct http_limits){.head_bytes = w->limits->head_bytes,
-                                .body_bytes = w->limits->body_bytes};
+    const struct server_limits *l = w->limits;
+    return (struct http_limits){.head_bytes = l->head_bytes,
+                                .body_bytes = l->body_bytes > l->import_bytes ? l->body_bytes
+                                                                              : l->import_bytes};
 }
 
 /* The intake, made if need be with the reader that has begun; NULL when the connection is closed
@@ -53,6 +57,12 @@ static struct intake *need_intake(struct conn *c, const struct http_reader *read
     weir_buf_init(&in->kept, c->worker->read_cap);
     c->intake = in;
     return in;
+}
+
+/* Of the request under way. */
+static struct http_reader *reader_of(const struct conn *c)
+{
+    return c->intake ? &c->intake->reader : &c->worker->reader;
 }
 
 void intake_free(struct conn *c)
@@ -272,6 +282,32 @@ static void await_body(struct conn *c, const struct http_head *head, struct exch
     conn_mark_dirty(c);
 }
 
+/* Some of a body, wherever it belongs; false when the request was refused for it. */
+static bool put_body(struct conn *c, const struct http_head *head, struct exchange *ex,
+                     struct weir_slice data)
+{
+    if (!ex) return true;
+    if (!ex->spool) return keep_head(c, head, ex) && keep_body(c, data);
+    enum weir_status st = spool_add(ex->spool, data);
+    if (st != WEIR_OK) refuse_body(c, ex, st == WEIR_IO ? WEIR_STORAGE : st, NULL);
+    return st == WEIR_OK;
+}
+
+/* A body that is whole: in one piece, put together, or a file, of which it is the hash. */
+static struct weir_slice end_body(const struct conn *c, struct exchange *ex, struct weir_slice body)
+{
+    if (!ex->spool) return body.len == 0 && c->intake ? weir_buf_slice(&c->intake->body) : body;
+    spool_end(ex->spool);
+    return slice_of(ex->spool->digest, sizeof ex->spool->digest);
+}
+
+/* The whole body lies in the read buffer, and may stay there. */
+static bool is_all_of_it(const struct http_head *head, const struct exchange *ex,
+                         struct weir_slice data)
+{
+    return ex && !ex->spool && !head->is_chunked && data.len == head->content_length;
+}
+
 /*
  * Takes what there is of a body off the bytes. ex is NULL when it is thrown away. True when it
  * is whole, and its request has run.
@@ -282,7 +318,7 @@ static bool take_body(struct conn *c, const struct http_head *head, struct excha
     struct weir_slice data;
     struct weir_slice body = {NULL, 0};
     for (;;) {
-        struct http_reader *r = c->intake ? &c->intake->reader : &c->worker->reader;
+        struct http_reader *r = reader_of(c);
         size_t used;
         enum http_result result = http_read_body(r, *bytes, &used, &data);
         *bytes = slice_from(*bytes, used);
@@ -296,35 +332,56 @@ static bool take_body(struct conn *c, const struct http_head *head, struct excha
             *bytes = slice_of(NULL, 0);
             return false;
         }
-        if (!ex) continue;
-        bool is_all = !head->is_chunked && data.len == head->content_length;
-        if (is_all) body = data;
-        else if (!keep_head(c, head, ex) || !keep_body(c, data)) return false;
-        else head = c->intake->head;
+        if (is_all_of_it(head, ex, data)) body = data;
+        else if (!put_body(c, head, ex, data)) return false;
+        else if (c->intake && c->intake->head) head = c->intake->head;
     }
-    if (ex && body.len == 0 && c->intake) body = weir_buf_slice(&c->intake->body);
-    if (ex) run(c, ex, head, body);
+    if (ex) run(c, ex, head, end_body(c, ex, body));
     intake_free(c);
     return c->phase == CONN_OPEN;
 }
 
 /* ---- one request after the other ---- */
 
+/* Whether there is a place for the body of a request that may run; else it is refused. */
+static bool admit_body(struct conn *c, struct exchange *ex, bool is_large)
+{
+    enum weir_status st = WEIR_OK;
+    if (ex->route->flags & ROUTE_FILE) st = imports_spool(c->worker->server->imports, &ex->spool);
+    else if (is_large) st = WEIR_TOO_LARGE;
+    if (st == WEIR_OK) return true;
+    ex->closes = true;
+    if (c->reason == CLOSE_DONE) c->reason = CLOSE_BAD_REQUEST;
+    exchange_error(ex, st == WEIR_IO ? WEIR_STORAGE : st, NULL);
+    return false;
+}
+
+/* Whether the request may run; else it is answered, and maybe the connection's last. */
+static bool admit_all(struct conn *c, struct exchange *ex, const struct http_head *head)
+{
+    size_t most = c->worker->limits->body_bytes;
+    bool is_large = head->has_body && !head->is_chunked && head->content_length > most;
+    /* Whether a client whose expectation is refused sends its body is not known: close then. */
+    ex->closes = c->is_last || (head->has_body && head->expects_continue) || is_large;
+    if (admit(ex, head)) {
+        ex->closes = c->is_last;
+        if (admit_body(c, ex, is_large)) return true;
+    }
+    c->is_last |= ex->closes;
+    c->must_linger |= ex->closes && head->has_body;
+    return false;
+}
+
 static bool begin(struct conn *c, const struct http_head *head, struct weir_slice *bytes)
 {
     struct exchange *ex = make_exchange(c, head);
     if (!ex) return false;
-    /* Whether a client whose expectation is refused sends its body is not known: close then. */
-    ex->closes = c->is_last || (head->has_body && head->expects_continue);
-    bool is_admitted = admit(ex, head);
-    if (!is_admitted && ex->closes) {
-        c->is_last = true;
-        c->must_linger = head->has_body;
-    }
-    if (is_admitted) ex->closes = c->is_last;
+    bool is_admitted = admit_all(c, ex, head);
+    struct http_reader *r = reader_of(c);
+    if (!ex->spool) r->limits.body_bytes = c->worker->limits->body_bytes;
     if (head->has_body && !(c->is_last && !is_admitted))
         return take_body(c, head, is_admitted ? ex : NULL, bytes);
-    if (is_admitted) run(c, ex, head, slice_of(NULL, 0));
+    if (is_admitted) run(c, ex, head, end_body(c, ex, slice_of(NULL, 0)));
     intake_free(c);
     return true;
 }
@@ -340,7 +397,7 @@ static bool take_head(struct conn *c, struct weir_slice *bytes)
 {
     struct worker *w = c->worker;
     struct http_limits limits = limits_of(w);
-    struct http_reader *r = c->intake ? &c->intake->reader : &w->reader;
+    struct http_reader *r = reader_of(c);
     size_t used;
     if (!c->intake) http_reader_init(r, &limits);
     enum http_result result = http_read_head(r, *bytes, &w->head, &used);

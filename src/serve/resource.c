@@ -140,6 +140,14 @@ bool resource_parse_id(struct weir_slice text, uint64_t *id)
     return *id < INT64_MAX;
 }
 
+bool resource_wants_stream(const struct exchange *ex)
+{
+    static const char type[] = "text/event-stream";
+    struct weir_slice accept;
+    return http_find(exchange_head(ex), "accept", &accept) && http_list_has(accept, type) &&
+           http_accepts(accept, type);
+}
+
 const char *resource_watch_from(struct exchange *ex, struct watch_options *how)
 {
     struct weir_slice value;

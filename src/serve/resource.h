@@ -56,6 +56,9 @@ struct weir_slice resource_owner(const struct exchange *ex);
 /* A whole number that fits an id. */
 bool resource_parse_id(struct weir_slice text, uint64_t *id);
 
+/* By name: a browser's and curl's "anything" is no wish for an event stream. */
+bool resource_wants_stream(const struct exchange *ex);
+
 /*
  * Where a reader of a log wants to begin: Last-Event-ID, "last_event_id", "from=latest". What it
  * has decides, so that a browser that opened with from=latest goes on without a gap when it comes
@@ -102,6 +105,15 @@ void memory_post(struct exchange *ex);
 void memory_get(struct exchange *ex);
 void memory_patch(struct exchange *ex);
 void memory_delete(struct exchange *ex);
+void data_metrics(struct exchange *ex);
+void data_series(struct exchange *ex);
+void imports_post(struct exchange *ex);
+void imports_list(struct exchange *ex);
+void imports_get(struct exchange *ex);
+void imports_events(struct exchange *ex);
+void labs_post(struct exchange *ex);
+void labs_list(struct exchange *ex);
+void labs_get(struct exchange *ex);
 void health_live(struct exchange *ex);
 void health_ready(struct exchange *ex);
 void metrics_get(struct exchange *ex);

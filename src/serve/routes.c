@@ -52,6 +52,17 @@ const struct route routes[] = {
     {HTTP_PATCH, "/v1/memory/:id", memory_patch, SCOPE_WRITE, 0, "memory.update"},
     {HTTP_DELETE, "/v1/memory/:id", memory_delete, SCOPE_WRITE, 0, "memory.delete"},
 
+    {HTTP_GET, "/v1/data/metrics", data_metrics, SCOPE_READ, 0, "data.metrics"},
+    {HTTP_GET, "/v1/data/series", data_series, SCOPE_READ, 0, "data.series"},
+    {HTTP_POST, "/v1/data/imports", imports_post, SCOPE_WRITE, ROUTE_FILE, "imports.create"},
+    {HTTP_GET, "/v1/data/imports", imports_list, SCOPE_READ, 0, "imports.list"},
+    {HTTP_GET, "/v1/data/imports/:id", imports_get, SCOPE_READ, 0, "imports.get"},
+    {HTTP_GET, "/v1/data/imports/:id/events", imports_events, SCOPE_READ, ROUTE_KEY_IN_QUERY,
+     "imports.events"},
+    {HTTP_POST, "/v1/labs", labs_post, SCOPE_WRITE, 0, "labs.create"},
+    {HTTP_GET, "/v1/labs", labs_list, SCOPE_READ, 0, "labs.list"},
+    {HTTP_GET, "/v1/labs/:id", labs_get, SCOPE_READ, 0, "labs.get"},
+
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},

@@ -22,6 +22,7 @@
 #include "base/reserve.h"
 #include "io/process.h"
 #include "serve/idempotency.h"
+#include "serve/imports.h"
 #include "serve/link.h"
 #include "serve/worker_impl.h"
 
@@ -50,6 +51,7 @@ void server_options_init(struct server_options *o)
             {
                 .head_bytes = 16 << 10,
                 .body_bytes = 1 << 20,
+                .import_bytes = (size_t)1 << 30,
                 .all_request_bytes = (size_t)64 << 20,
                 .all_answer_bytes = (size_t)64 << 20,
                 .head_timeout_ms = 10 * 1000,
@@ -97,6 +99,11 @@ struct hooks *server_hooks(struct server *s)
 struct turns *server_turns(struct server *s)
 {
     return checked(s)->turns;
+}
+
+struct imports *server_imports(struct server *s)
+{
+    return checked(s)->imports;
 }
 
 struct turn_waits *server_turn_waits(struct server *s)
@@ -346,7 +353,9 @@ static enum weir_status open_turns(struct server *s, struct server_error *e)
     options.clock = s->options.clock;
     options.trace = s->options.trace;
     enum weir_status st = turns_new(&s->turns, s->store, &options);
-    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns");
+    if (st == WEIR_OK)
+        st = imports_new(&s->imports, s->store, s->turns, s->options.folder, s->options.clock);
+    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns and imports");
 }
 
 static enum weir_status open_store(struct server *s, struct server_error *e)
@@ -374,8 +383,10 @@ static enum weir_status start_writers(struct server *s, struct server_error *e)
     st = hooks_start(s->hooks);
     if (st != WEIR_OK) return fail(e, st, "cannot start the subscriptions' thread");
     st = turns_start(s->turns);
+    if (st != WEIR_OK) return fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
+    st = imports_start(s->imports);
     return st == WEIR_OK ? st
-                         : fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
+                         : fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -457,6 +468,7 @@ static void *stop_turns(void *server)
 {
     struct server *s = server;
     turns_stop(s->turns, s->options.grace_ms / 2);
+    imports_stop(s->imports, s->options.grace_ms / 2);
     turn_waits_end(&s->turn_waits);
     return NULL;
 }
@@ -611,7 +623,7 @@ enum weir_status server_run(struct server *s)
 /* Whether something still runs that may come back to a loop or the store. */
 static bool is_left_running(const struct server *s)
 {
-    bool is_left = false;
+    bool is_left = s->imports && imports_is_busy(s->imports);
     for (unsigned i = 0; i < s->n_workers; i++)
         is_left |= s->workers[i]->is_aborted && s->workers[i]->n_exchanges > 0;
     return is_left;
@@ -619,6 +631,7 @@ static bool is_left_running(const struct server *s)
 
 static void close_all(struct server *s)
 {
+    imports_free(s->imports);
     turns_free(s->turns);
     s->turns = NULL;
     sweep_stop(s->sweep);

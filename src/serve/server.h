@@ -33,6 +33,7 @@
 #include "store/store.h"
 #include "turn/turn.h"
 
+struct imports;
 struct loop;
 struct server;
 struct turn_waits;
@@ -47,6 +48,7 @@ enum { SERVER_MAX_LISTEN = 8 };
 struct server_limits {
     size_t head_bytes;          /* 16 KiB: a request's head */
     size_t body_bytes;          /* 1 MiB: a request's body */
+    size_t import_bytes;        /* 1 GiB: the same of a file that is imported */
     size_t all_request_bytes;   /* 64 MiB: of requests that are not whole, by worker */
     size_t all_answer_bytes;    /* 64 MiB: of unread answers, by worker; then one at a time */
     unsigned head_timeout_ms;   /* 10 s: for the whole head */
@@ -120,6 +122,7 @@ struct links *server_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
 struct turns *server_turns(struct server *s);
 struct turn_waits *server_turn_waits(struct server *s);
+struct imports *server_imports(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);
 /* Milliseconds since it was made. */

@@ -36,6 +36,7 @@ struct server {
     struct links *links;
     struct turns *turns;
     struct turn_waits turn_waits;
+    struct imports *imports;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */
     struct peers peers;

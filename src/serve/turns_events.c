@@ -13,15 +13,6 @@ struct watching {
     const char *why; /* it cannot begin where it was asked to; NULL: it can */
 };
 
-/* By name: a browser's and curl's "anything" is no wish for a stream. */
-static bool wants_stream(const struct exchange *ex)
-{
-    static const char type[] = "text/event-stream";
-    struct weir_slice accept;
-    return http_find(exchange_head(ex), "accept", &accept) && http_list_has(accept, type) &&
-           http_accepts(accept, type);
-}
-
 static void begin(struct exchange *ex, struct turn_asked *a)
 {
     struct watching *w = CONTAINER_OF(a, struct watching, asked);
@@ -43,7 +34,7 @@ void turns_events(struct exchange *ex)
 {
     struct watching *w = turn_asked_new(ex, sizeof *w);
     if (!w) return;
-    w->wants_stream = wants_stream(ex);
+    w->wants_stream = resource_wants_stream(ex);
     w->why = resource_watch_from(ex, &w->how);
     w->how.heartbeat_ms = server_options(exchange_server(ex))->turn_heartbeat_ms;
     turn_ask(&w->asked, begin);

@@ -1,0 +1,481 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Imports that are under way: a list of ids that wait, and a few threads. Whatever a thread needs
+ * to know of an import is in its document and its folder, so that one that was interrupted goes on
+ * as any other begins.
+ */
+#include "serve/imports.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/check.h"
+#include "base/list.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "base/ulid.h"
+#include "import/import.h"
+
+enum {
+    BODY_BYTES = 256 << 10, /* of the document: names and a summary */
+    SUMMARY_BYTES = 192 << 10,
+    OWNER_BYTES = 64,
+    COMMIT_BYTES = 4096,
+    THREAD_STACK_BYTES = 1 << 20,
+    PATH_BYTES = SPOOL_PATH_BYTES + IMPORT_NAME_BYTES,
+};
+static const char id_prefix[] = "imp_";
+static const int64_t log_keep_ms = (int64_t)IMPORT_LOG_KEEP_DAYS * 24 * 3600 * 1000;
+
+struct waiting {
+    struct list_node node;
+    char id[IMPORT_ID_LEN + 1];
+};
+
+struct imports {
+    struct store *store;
+    struct turns *turns;
+    const struct clock *clock;
+    char folder[SPOOL_PATH_BYTES]; /* for all */
+    atomic_bool is_stopped;
+    pthread_mutex_t lock;
+    pthread_cond_t is_idle;
+    struct list waiting;
+    unsigned n_threads;
+};
+
+/* ---- what there is of one ---- */
+
+bool import_is_id(struct weir_slice text)
+{
+    return ulid_is_name(text, id_prefix);
+}
+
+struct weir_slice import_log(char out[64], const char *id)
+{
+    snprintf(out, 64, "imports/%s", id);
+    return weir_slice_of(out);
+}
+
+static struct doc_key upload_key(const char *id)
+{
+    return (struct doc_key){SLICE("upload"), weir_slice_of(id)};
+}
+
+static struct doc_key slot_of(struct weir_slice owner)
+{
+    return (struct doc_key){SLICE("import_slot"), owner};
+}
+
+static void put_time(struct weir_buf *out, const char *key, int64_t ms)
+{
+    char text[CLOCK_TEXT_BYTES];
+    clock_format(text, ms);
+    weir_json_put_key(out, key);
+    weir_json_put_str(out, ms == 0 ? NULL : text);
+}
+
+static void put_word(struct weir_buf *out, const char *key, const char *word)
+{
+    weir_json_put_key(out, key);
+    weir_json_put_str(out, word[0] ? word : NULL);
+}
+
+static void put_error(struct weir_buf *out, enum weir_status st, const char *why)
+{
+    weir_json_put_begin_object(out);
+    put_word(out, "code", weir_status_name(st));
+    put_word(out, "message", why);
+    weir_json_put_end_object(out);
+}
+
+void import_put(struct weir_buf *out, const struct import_view *v)
+{
+    weir_json_put_begin_object(out);
+    put_word(out, "id", v->id);
+    put_word(out, "status", v->status);
+    put_word(out, "file", v->wish->name);
+    put_word(out, "kind", v->wish->kind);
+    put_word(out, "zone", v->wish->zone);
+    weir_json_put_key(out, "bytes");
+    weir_json_put_uint(out, v->bytes);
+    put_time(out, "created_at", v->created_ms);
+    put_time(out, "completed_at", v->completed_ms);
+    weir_json_put_key(out, "summary");
+    if (v->summary.len > 0) weir_buf_append_slice(out, v->summary);
+    else weir_json_put_null(out);
+    weir_json_put_key(out, "error");
+    if (v->error == WEIR_OK) weir_json_put_null(out);
+    else put_error(out, v->error, v->why);
+    weir_json_put_end_object(out);
+}
+
+enum weir_status import_put_new(struct commit_view *view, struct commit *c, const char *id,
+                                const char *owner, struct weir_slice body)
+{
+    struct doc doc;
+    char log[64];
+    struct weir_slice name = weir_slice_of(owner);
+    enum weir_status st = commit_view_doc(view, slot_of(name), &doc);
+    if (st == WEIR_OK) return WEIR_CONCURRENCY;
+    if (st != WEIR_NOT_FOUND) return st;
+    commit_put(c, slot_of(name), DOC_MUST_BE_NEW, name, weir_slice_of(id));
+    commit_put(c, upload_key(id), DOC_MUST_BE_NEW, name, body);
+    commit_make(c, import_log(log, id));
+    return WEIR_OK;
+}
+
+/* ---- files ---- */
+
+enum weir_status imports_spool(struct imports *i, struct spool **out)
+{
+    char id[IMPORT_ID_LEN + 1];
+    enum weir_status st = turns_next_id(i->turns, id_prefix, id);
+    return st == WEIR_OK ? spool_new(out, i->folder, id) : st;
+}
+
+/* The folder of one, with what is in it. */
+static void remove_files(const struct imports *i, const char *id)
+{
+    char folder[SPOOL_PATH_BYTES + 32];
+    char path[PATH_BYTES + 64];
+    snprintf(folder, sizeof folder, "%s/%s", i->folder, id);
+    DIR *dir = opendir(folder);
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        int len = snprintf(path, sizeof path, "%s/%s", folder, e->d_name);
+        if (len > 0 && (size_t)len < sizeof path && e->d_name[0] != '.') (void)unlink(path);
+    }
+    if (dir) closedir(dir);
+    (void)rmdir(folder);
+}
+
+static struct import_options options_of(const struct imports *i, const struct import_wish *wish,
+                                        const char *owner)
+{
+    return (struct import_options){
+        .user = weir_slice_of(owner),
+        .kind = wish->kind[0] ? wish->kind : NULL,
+        .zone = wish->zone[0] ? wish->zone : NULL,
+        .clock = i->clock,
+        .is_stopped = &i->is_stopped,
+    };
+}
+
+/* WEIR_INVALID of a file is what clients know as a file that cannot be read. */
+static enum weir_status told(enum weir_status st)
+{
+    int http = weir_status_http(st);
+    return st != WEIR_OK && http >= 400 && http < 500 ? WEIR_BAD_FILE : st;
+}
+
+enum weir_status imports_take(struct imports *i, struct spool *spool,
+                              const struct import_wish *wish, char *why, size_t why_size)
+{
+    char path[PATH_BYTES];
+    char hidden[SPOOL_PATH_BYTES + 1];
+    const char *paths[] = {path};
+    struct import_error error;
+    struct import_options o = options_of(i, wish, "somebody");
+    why[0] = 0;
+    snprintf(path, sizeof path, "%s/%s", spool->folder, wish->name);
+    snprintf(hidden, sizeof hidden, "%s/", spool->folder);
+    if (strlen(path) >= sizeof spool->path) return WEIR_INVALID;
+    if (file_sync(&spool->file) != WEIR_OK || rename(spool->path, path) != 0) return WEIR_STORAGE;
+    memcpy(spool->path, path, strlen(path) + 1);
+    o.paths = paths;
+    o.n_paths = 1;
+    o.hidden = hidden;
+    enum weir_status st = import_look(&o, &error);
+    if (st != WEIR_OK) snprintf(why, why_size, "%s", error.text);
+    return told(st);
+}
+
+/* ---- one import ---- */
+
+/* What a thread works on. */
+struct work {
+    struct imports *imports;
+    char id[IMPORT_ID_LEN + 1];
+    char owner[OWNER_BYTES];
+    int64_t version; /* of the document */
+    struct import_wish wish;
+    uint64_t bytes;
+    int64_t created_ms;
+    bool is_told; /* its end is in the document */
+    struct import_summary summary;
+    struct import_error error;
+};
+
+static void take_text(const struct weir_json *json, const char *key, char *out, size_t size)
+{
+    struct weir_slice text = weir_json_text(weir_json_get_str(json, key));
+    size_t len = text.len < size ? text.len : size - 1;
+    if (len > 0) memcpy(out, text.ptr, len);
+    out[len] = 0;
+}
+
+/* WEIR_NOT_FOUND: it is not under way. */
+static enum weir_status read_work(struct work *w, const struct doc *doc)
+{
+    const struct weir_json *json = NULL;
+    int64_t bytes = 0;
+    struct weir_json_doc *values = weir_json_doc_new(16 * BODY_BYTES);
+    if (!values) return WEIR_NOMEM;
+    enum weir_status st = weir_json_parse(values, doc->body, &json, NULL);
+    bool is_running = st == WEIR_OK &&
+                      weir_slice_is(weir_json_text(weir_json_get_str(json, "status")), "running");
+    if (is_running && doc->owner.len < sizeof w->owner) {
+        memcpy(w->owner, doc->owner.ptr, doc->owner.len);
+        w->version = doc->version;
+        take_text(json, "file", w->wish.name, sizeof w->wish.name);
+        take_text(json, "kind", w->wish.kind, sizeof w->wish.kind);
+        take_text(json, "zone", w->wish.zone, sizeof w->wish.zone);
+        (void)weir_json_int64(weir_json_get_str(json, "bytes"), &bytes);
+        (void)clock_parse(weir_json_text(weir_json_get_str(json, "created_at")), &w->created_ms);
+        w->bytes = (uint64_t)bytes;
+    } else {
+        st = WEIR_NOT_FOUND;
+    }
+    weir_json_doc_free(values);
+    return st;
+}
+
+static enum weir_status find_work(struct work *w)
+{
+    struct doc doc;
+    enum weir_status st = store_doc_get(w->imports->store, upload_key(w->id), &doc);
+    if (st != WEIR_OK) return st;
+    st = read_work(w, &doc);
+    doc_fini(&doc);
+    return st;
+}
+
+/* The last event, when the import came to nothing before it began. */
+static void put_failed_event(struct commit *c, struct weir_slice log, const char *why)
+{
+    struct weir_buf frame;
+    weir_buf_init(&frame, BODY_BYTES);
+    weir_buf_append_str(&frame, "event: import.failed\ndata: ");
+    weir_json_put_begin_object(&frame);
+    weir_json_put_key(&frame, "error");
+    weir_json_put_str(&frame, why);
+    weir_json_put_end_object(&frame);
+    weir_buf_append_str(&frame, "\n\n");
+    if (weir_buf_status(&frame) == WEIR_OK) commit_append(c, log, weir_buf_slice(&frame));
+    weir_buf_fini(&frame);
+}
+
+static void put_end(const struct work *w, enum weir_status st, struct weir_buf *body)
+{
+    struct weir_buf summary;
+    weir_buf_init(&summary, SUMMARY_BYTES);
+    import_write_summary(&summary, &w->summary);
+    struct import_view v = {.id = w->id,
+                            .status = st == WEIR_OK ? "completed" : "failed",
+                            .wish = &w->wish,
+                            .bytes = w->bytes,
+                            .created_ms = w->created_ms,
+                            .completed_ms = clock_wall_ms(w->imports->clock),
+                            .error = st,
+                            .why = w->error.text};
+    if (st == WEIR_OK && weir_buf_status(&summary) == WEIR_OK) v.summary = weir_buf_slice(&summary);
+    import_put(body, &v);
+    weir_buf_fini(&summary);
+}
+
+/* What came of it, and that the person may have another: of one commit with the last event. */
+static void add_end(struct work *w, struct commit *c, enum weir_status st)
+{
+    struct weir_buf body;
+    struct weir_slice owner = weir_slice_of(w->owner);
+    weir_buf_init(&body, BODY_BYTES);
+    put_end(w, st, &body);
+    w->is_told = weir_buf_status(&body) == WEIR_OK;
+    if (w->is_told) {
+        commit_put(c, upload_key(w->id), w->version, owner, weir_buf_slice(&body));
+        commit_remove(c, slot_of(owner), DOC_ANY_VERSION);
+    }
+    weir_buf_fini(&body);
+}
+
+static void on_ending(void *user, struct commit *c, const struct import_summary *summary)
+{
+    (void)summary; /* the work has it */
+    add_end(user, c, WEIR_OK);
+}
+
+static enum weir_status run_import(struct work *w)
+{
+    char log[64];
+    char path[PATH_BYTES + 64];
+    char hidden[SPOOL_PATH_BYTES + 40];
+    const char *paths[] = {path};
+    struct import_options o = options_of(w->imports, &w->wish, w->owner);
+    (void)import_log(log, w->id);
+    snprintf(hidden, sizeof hidden, "%s/%s/", w->imports->folder, w->id);
+    snprintf(path, sizeof path, "%s%s", hidden, w->wish.name);
+    o.paths = paths;
+    o.n_paths = 1;
+    o.log = log;
+    o.hidden = hidden;
+    o.ending = on_ending;
+    o.ending_user = w;
+    return import_run(w->imports->store, &o, &w->summary, &w->error);
+}
+
+/* It came to nothing. Whether that could be written: if not, it is tried again at the next start.
+ */
+static bool end_failed(struct work *w, enum weir_status st)
+{
+    char log[64];
+    struct weir_slice name = import_log(log, w->id);
+    struct commit *c = commit_new(COMMIT_BYTES);
+    if (!c) return false;
+    add_end(w, c, told(st));
+    if (w->summary.log[0] == 0) put_failed_event(c, name, w->error.text);
+    commit_seal(c, name, log_keep_ms);
+    return store_commit_wait(w->imports->store, c).status == WEIR_OK;
+}
+
+/* Whether what went wrong may go right another time, with nothing changed by anybody. */
+static bool goes_on_later(enum weir_status st)
+{
+    return st == WEIR_SHUTDOWN || st == WEIR_STORAGE || st == WEIR_NOMEM;
+}
+
+static void do_import(struct imports *i, const char *id)
+{
+    struct work *w = mem_zalloc(sizeof *w);
+    if (!w) return;
+    w->imports = i;
+    memcpy(w->id, id, sizeof w->id);
+    enum weir_status st = find_work(w);
+    bool is_done = st == WEIR_NOT_FOUND; /* ended, or never begun */
+    if (st == WEIR_OK) {
+        st = run_import(w);
+        is_done = st == WEIR_OK || (!goes_on_later(st) && end_failed(w, st));
+        is_done &= w->is_told;
+    }
+    if (is_done) remove_files(i, id);
+    mem_free(w);
+}
+
+/* ---- threads ---- */
+
+static struct waiting *next_waiting(struct imports *i)
+{
+    struct list_node *n = atomic_load(&i->is_stopped) ? NULL : list_first(&i->waiting);
+    if (n) list_remove(n);
+    return n ? CONTAINER_OF(n, struct waiting, node) : NULL;
+}
+
+static void *run_thread(void *user)
+{
+    struct imports *i = user;
+    struct waiting *next;
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    while ((next = next_waiting(i))) {
+        CHECK(pthread_mutex_unlock(&i->lock) == 0);
+        do_import(i, next->id);
+        mem_free(next);
+        CHECK(pthread_mutex_lock(&i->lock) == 0);
+    }
+    i->n_threads--;
+    CHECK(pthread_cond_broadcast(&i->is_idle) == 0);
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+    return NULL;
+}
+
+/* One more, if there may be; under the lock. What waits stays waiting when there is none. */
+static void start_thread(struct imports *i)
+{
+    pthread_t thread;
+    pthread_attr_t attributes;
+    if (i->n_threads == IMPORTS_THREADS || pthread_attr_init(&attributes) != 0) return;
+    bool is_started = pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED) == 0 &&
+                      pthread_attr_setstacksize(&attributes, THREAD_STACK_BYTES) == 0 &&
+                      pthread_create(&thread, &attributes, run_thread, i) == 0;
+    if (is_started) i->n_threads++;
+    pthread_attr_destroy(&attributes);
+}
+
+void imports_add(struct imports *i, const char *id)
+{
+    struct waiting *w = mem_zalloc(sizeof *w);
+    if (!w) return; /* it is taken up at the next start */
+    memcpy(w->id, id, sizeof w->id);
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    list_push_back(&i->waiting, &w->node);
+    start_thread(i);
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+}
+
+/* ---- life ---- */
+
+enum weir_status imports_new(struct imports **out, struct store *store, struct turns *turns,
+                             const char *folder, const struct clock *clock)
+{
+    struct imports *i = mem_zalloc(sizeof *i);
+    if (!i) return WEIR_NOMEM;
+    *i = (struct imports){.store = store, .turns = turns, .clock = clock};
+    list_init(&i->waiting);
+    pthread_mutex_init(&i->lock, NULL);
+    pthread_condattr_t attributes;
+    pthread_condattr_init(&attributes);
+    pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
+    pthread_cond_init(&i->is_idle, &attributes);
+    pthread_condattr_destroy(&attributes);
+    int len = snprintf(i->folder, sizeof i->folder, "%s/imports", folder);
+    if (len < 0 || (size_t)len > sizeof i->folder - IMPORT_NAME_BYTES - 64) {
+        imports_free(i);
+        return WEIR_INVALID;
+    }
+    *out = i;
+    return WEIR_OK;
+}
+
+enum weir_status imports_start(struct imports *i)
+{
+    DIR *dir = opendir(i->folder);
+    if (!dir) return errno == ENOENT ? WEIR_OK : WEIR_IO;
+    /* What is no import any more, or never became one, is found by the thread, and removed. */
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (import_is_id(weir_slice_of(e->d_name))) imports_add(i, e->d_name);
+    closedir(dir);
+    return WEIR_OK;
+}
+
+bool imports_is_busy(struct imports *i)
+{
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    bool is_busy = i->n_threads > 0;
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+    return is_busy;
+}
+
+void imports_stop(struct imports *i, unsigned grace_ms)
+{
+    struct timespec until = clock_deadline(grace_ms);
+    int result = 0;
+    atomic_store(&i->is_stopped, true);
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    while (i->n_threads > 0 && result == 0)
+        result = pthread_cond_timedwait(&i->is_idle, &i->lock, &until);
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+}
+
+void imports_free(struct imports *i)
+{
+    if (!i) return;
+    for (struct list_node *n; (n = list_first(&i->waiting));) {
+        list_remove(n);
+        mem_free(CONTAINER_OF(n, struct waiting, node));
+    }
+    pthread_cond_destroy(&i->is_idle);
+    pthread_mutex_destroy(&i->lock);
+    mem_free(i);
+}

@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Imports over HTTP: files that wait, the threads that read them, and what came of each.
+ *
+ * 1. imports_new() on an open store; imports_start() goes on with what an earlier process left.
+ * 2. imports_spool() for a body; import_put_new() in the commit that makes an import of it;
+ *    imports_add() when that is durable.
+ * 3. imports_stop(): each import ends at its next piece, to go on after a restart; imports_free().
+ *
+ * What there is of an import in the store, all of it made by one commit and ended by one commit:
+ *   document "upload" ID       the import as clients see it. Owner: whose data
+ *   document "import_slot" OWNER   while it is under way: a person has one at a time
+ *   log "imports/ID"           its events, see docs/import.md
+ * and on the disk, while it is under way: FOLDER/imports/ID/NAME, the file.
+ *
+ * Any thread, but for imports_new() to imports_start() and imports_stop() to imports_free(): one.
+ */
+#pragma once
+
+#include <weir/buf.h>
+
+#include "base/trace.h"
+#include "serve/spool.h"
+#include "store/store.h"
+#include "turn/turn.h"
+
+struct imports;
+
+enum {
+    IMPORT_ID_LEN = 4 + 26,    /* "imp_" and a ULID */
+    IMPORT_NAME_BYTES = 201,   /* of a file, with a NUL */
+    IMPORT_WORD_BYTES = 64,    /* of a kind or zone, with a NUL */
+    IMPORT_LOG_KEEP_DAYS = 90, /* as import/import_log.c has it */
+    IMPORTS_THREADS = 2,       /* that read at a time; others wait */
+};
+
+WEIR_MUST_CHECK enum weir_status imports_new(struct imports **out, struct store *store,
+                                             struct turns *turns, const char *folder,
+                                             const struct clock *clock);
+WEIR_MUST_CHECK enum weir_status imports_start(struct imports *i);
+/* Returns when no import is under way, or after `grace_ms`. */
+void imports_stop(struct imports *i, unsigned grace_ms);
+bool imports_is_busy(struct imports *i);
+void imports_free(struct imports *i); /* NULL is allowed */
+
+WEIR_MUST_CHECK enum weir_status imports_spool(struct imports *i, struct spool **out);
+
+bool import_is_id(struct weir_slice text);
+struct weir_slice import_log(char out[64], const char *id);
+
+/* How a file is to be read. */
+struct import_wish {
+    char name[IMPORT_NAME_BYTES];
+    char kind[IMPORT_WORD_BYTES]; /* empty: found by looking */
+    char zone[IMPORT_WORD_BYTES]; /* empty: the server's */
+};
+
+/* The import as clients see it; kept as it is. */
+struct import_view {
+    const char *id;
+    const char *status; /* "running", "completed", "failed" */
+    const struct import_wish *wish;
+    uint64_t bytes;
+    int64_t created_ms, completed_ms; /* 0: not yet */
+    struct weir_slice summary;        /* JSON; empty: none */
+    enum weir_status error;           /* WEIR_OK: none */
+    const char *why;
+};
+void import_put(struct weir_buf *out, const struct import_view *v);
+
+/* For a decide: a new import, in the words of import_put(). WEIR_CONCURRENCY: there is one. */
+WEIR_MUST_CHECK enum weir_status import_put_new(struct commit_view *view, struct commit *c,
+                                                const char *id, const char *owner,
+                                                struct weir_slice body);
+
+/* Its commit is durable, and its file where it belongs. */
+void imports_add(struct imports *i, const char *id);
+
+/*
+ * Looks at a file, and puts it on the disk under its own name. WEIR_BAD_FILE and the error: nobody
+ * knows what it is. May wait.
+ */
+WEIR_MUST_CHECK enum weir_status imports_take(struct imports *i, struct spool *spool,
+                                              const struct import_wish *wish, char *why,
+                                              size_t why_size);

@@ -1,0 +1,363 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/serve/data.py [CASE]...
+
+/v1/data: files that are imported while the server runs, what there is afterwards, and daily values,
+against the real server.
+"""
+import concurrent.futures
+import io
+import pathlib
+import re
+import signal
+import zipfile
+
+from people import ask_local, make_key, pages, refused
+from support import MEBIBYTE, Server, case, equal, expect, main, request_bytes, wait_until
+
+MEMBERS = ["bytes", "completed_at", "created_at", "error", "file", "id", "kind", "status", "summary", "zone"]
+CSV = [("Content-Type", "text/csv")]
+STREAM = [("Accept", "text/event-stream")]
+TABLE = (b"date,steps,resting_heart_rate,zork\n2025-01-01,1000,60,3\n2025-01-02,2000,61,\n"
+         b"2025-01-03,,59,4\n2025-01-05,2500,58,5\n")
+
+
+def table_of(n_days, first=0):
+    """A plain table that is long enough to be interrupted."""
+    lines = ["date,steps,resting_heart_rate,sleep_minutes,weight"]
+    for day in range(first, first + n_days):
+        date = f"{1980 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}"
+        lines.append(f"{date},{1000 + day},{50 + day % 20},{400 + day % 60},{70 + day % 10}")
+    return "\n".join(lines).encode() + b"\n"
+
+
+def send(server, body, query="?name=days.csv", fields=()):
+    return server.ask("POST", f"/v1/data/imports{query}", [*CSV, *fields], body)
+
+
+def begun(answer):
+    equal(answer.status, 202, f"an import ({answer.body[:400]!r})")
+    job = answer.json()
+    equal(sorted(job), MEMBERS, "members")
+    expect(re.fullmatch(r"imp_[0-9A-HJKMNP-TV-Z]{26}", job["id"]), "an id", job)
+    equal(answer.field("location"), f"/v1/data/imports/{job['id']}", "Location")
+    return job
+
+
+def get(server, job_id, fields=()):
+    return server.ask("GET", f"/v1/data/imports/{job_id}", fields)
+
+
+def events_of(server, job_id, fields=()):
+    """The events of an import until its end, each (id, type, data)."""
+    answer = server.ask("GET", f"/v1/data/imports/{job_id}/events", [*STREAM, *fields])
+    equal(answer.status, 200, f"events ({answer.body[:200]!r})")
+    found = re.findall(rb"id: (\d+)\nevent: (\S+)\ndata: ([^\n]*)\n\n", answer.body)
+    equal(b"".join(b"id: %s\nevent: %s\ndata: %s\n\n" % event for event in found), answer.body, "frames")
+    equal([int(event[0]) for event in found], list(range(1, len(found) + 1)), "ids")
+    return [(event[1].decode(), event[2]) for event in found]
+
+
+def whole(server, body, query="?name=days.csv", fields=()):
+    """An import until its end."""
+    job = begun(send(server, body, query, fields))
+    events = events_of(server, job["id"], fields)
+    after = get(server, job["id"], fields).json()
+    expect(after["status"] in ("completed", "failed"), "it has ended with its last event", after)
+    equal(events[-1][0], f"import.{after['status']}", "last event")
+    return after, events
+
+
+def metrics_of(server, fields=()):
+    answer = server.ask("GET", "/v1/data/metrics", fields)
+    equal(answer.status, 200, f"metrics ({answer.body[:200]!r})")
+    return {row["metric"]: row for row in answer.json()["data"]}
+
+
+def series_of(server, query, fields=()):
+    answer = server.ask("GET", f"/v1/data/series?{query}", fields)
+    equal(answer.status, 200, f"series ({answer.body[:200]!r})")
+    return [(row["day"], row["value"]) for row in answer.json()["data"]]
+
+
+def expect_no_files(server):
+    folder = pathlib.Path(server.data) / "imports"
+    wait_until(lambda: not folder.exists() or not list(folder.iterdir()), "the files are gone")
+
+
+# ---- an import ----
+
+@case
+def file_is_imported_while_the_server_runs():
+    with Server() as server:
+        equal(metrics_of(server), {})
+        job, events = whole(server, TABLE)
+        equal([event[0] for event in events], ["import.started", "import.file", "import.completed"])
+        equal((job["file"], job["bytes"], job["error"]), ("days.csv", len(TABLE), None))
+        summary = job["summary"]
+        equal((summary["facts"], summary["new"], summary["refused"]), (10, 10, 0))
+        equal((summary["first_day"], summary["last_day"]), ("2025-01-01", "2025-01-05"))
+        rows = metrics_of(server)
+        equal(sorted(rows), ["resting_heart_rate", "steps", "zork"])
+        equal(rows["steps"], {"metric": "steps", "title": "steps", "unit": "steps", "n": 3, "first": "2025-01-01",
+                              "last": "2025-01-05", "sources": ["plain"]})
+        equal(series_of(server, "metric=steps"), [("2025-01-01", 1000), ("2025-01-02", 2000), ("2025-01-05", 2500)])
+        again, _ = whole(server, TABLE)
+        equal((again["summary"]["new"], again["summary"]["duplicates"]), (0, 10))
+        equal([entry["id"] for entry in pages(server, "/v1/data/imports", 1)], [again["id"], job["id"]])
+        expect_no_files(server)
+
+
+@case
+def events_follow_the_rules_of_streams():
+    with Server() as server:
+        job, events = whole(server, TABLE)
+        target = f"/v1/data/imports/{job['id']}/events"
+        equal(server.ask("GET", target).json(), job, "without a wish for a stream")
+        last = server.ask("GET", target, [*STREAM, ("Last-Event-ID", str(len(events)))])
+        equal((last.status, last.body), (204, b""))
+        rest = server.ask("GET", f"{target}?last_event_id=2", STREAM).body
+        expect(rest.startswith(b"id: 3\nevent: import.completed\n"), "the rest", rest)
+        refused(server.ask("GET", target, [*STREAM, ("Last-Event-ID", "99")]), 400, "invalid_field")
+        refused(server.ask("GET", target, [*STREAM, ("Last-Event-ID", "x")]), 400, "invalid_field")
+        server.restart(signal.SIGKILL)
+        equal(events_of(server, job["id"]), events)
+
+
+@case
+def archive_is_imported_and_names_are_the_clients():
+    with Server() as server:
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("a/days.csv", TABLE)
+            archive.writestr("readme.txt", b"nothing to read")
+        for fields, query, name in (([("Content-Disposition", 'attachment; filename="my export.zip"')], "", "my export.zip"),
+                                    ([("Content-Disposition", "attachment; filename=x.zip; a=b")], "", "x.zip"),
+                                    ([], "?name=C:%5Cdata%5Cz%C3%BC.zip", "zü.zip"), ([], "?name=../../etc/y.zip", "y.zip"),
+                                    ([], "", "import")):
+            job, events = whole(server, packed.getvalue(), query, fields)
+            equal((job["status"], job["file"]), ("completed", name), str(job["error"]))
+            expect(server.data.encode() not in b"".join(data for _, data in events), "paths of the server", events)
+            expect(server.data not in str(job), "paths of the server", job)
+        expect_no_files(server)
+
+
+@case
+def unknown_files_are_refused_at_once_and_leave_nothing():
+    with Server() as server:
+        empty_zip = io.BytesIO()
+        with zipfile.ZipFile(empty_zip, "w") as archive:
+            archive.writestr("readme.txt", b"nothing to read")
+        for body in (b"", b"\0\1\2\3", b"hello", b"{}", b"a,b\n1,2\n", empty_zip.getvalue(), b"PK\3\4 cut", b"%PDF-1.4"):
+            answer = send(server, body, "?name=what.bin")
+            refused(answer, 400, "invalid_file_type", "what.bin")
+            expect(server.data not in answer.json()["error"]["message"], "paths of the server", answer.body)
+        equal(pages(server, "/v1/data/imports", 10), [])
+        expect_no_files(server)
+        refused(send(server, TABLE, "?name=x.csv&kind=nonsense"), 400, "invalid_file_type", "nonsense")
+        refused(send(server, TABLE, "?name=x.csv&zone=Nowhere"), 400, "invalid_file_type", "zone")
+        for query, field in (("?name=", "name"), ("?name=..", "name"), ("?name=.hidden", "name"), 
+                             ("?name=a%0Ab", "name"), ("?name=%FF", "name"), (f"?name={'x' * 201}", "name"),
+                             (f"?kind={'x' * 64}", "kind"), ("?zone=", "zone"), ("?zone=../x", "zone")):
+            refused(send(server, TABLE, query), 400, "invalid_field", field)
+        expect_no_files(server)
+
+
+@case
+def file_that_is_wrong_inside_fails_with_its_last_event():
+    with Server() as server:
+        body = b"PK" + b"\0" * 10
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("days.csv", table_of(20000))
+        body = bytearray(packed.getvalue())
+        body[len(body) // 2] ^= 0xFF
+        job, events = whole(server, bytes(body), "?name=x.zip")
+        equal((job["status"], job["summary"], job["error"]["code"]), ("failed", None, "invalid_file_type"))
+        expect(job["error"]["message"] and job["completed_at"], "why", job)
+        equal([event[0] for event in events], ["import.failed"])
+        equal(metrics_of(server), {})
+        expect_no_files(server)
+        # The next one may come.
+        equal(whole(server, TABLE)[0]["status"], "completed")
+
+
+@case
+def person_has_one_import_at_a_time():
+    with Server() as server:
+        large = table_of(20000)
+        with concurrent.futures.ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(lambda _: send(server, large), range(6)))
+        expect({answer.status for answer in answers} <= {202, 429}, "answers", [answer.status for answer in answers])
+        for answer in answers:
+            if answer.status == 429:
+                refused(answer, 429, "concurrency_limit_exceeded")
+                expect(int(answer.field("retry-after")) > 0, "Retry-After")
+            else:
+                events_of(server, answer.json()["id"])
+        expect_no_files(server)
+        equal(whole(server, TABLE)[0]["status"], "completed")
+
+
+@case
+def import_goes_on_after_a_kill_and_ends_once():
+    with Server() as server:
+        for kill in (signal.SIGKILL, signal.SIGTERM):
+            job = begun(send(server, table_of(11000, 0 if kill == signal.SIGKILL else 200)))
+            server.restart(kill)
+            events = events_of(server, job["id"])
+            equal(sum(event[0] in ("import.completed", "import.failed") for event in events), 1, "ends")
+            after = get(server, job["id"]).json()
+            equal(after["status"], "completed", str(after["error"]))
+            expect_no_files(server)
+        equal(metrics_of(server)["steps"]["n"], 11200)
+
+
+# ---- bodies ----
+
+@case
+def large_file_costs_no_memory():
+    with Server() as server:
+        equal(whole(server, TABLE)[0]["status"], "completed")
+        before = server.rss_bytes()
+        n_bytes = 48 * MEBIBYTE
+        with server.connect() as conn:
+            conn.send(request_bytes("POST", "/v1/data/imports?name=x.bin", [*CSV, ("Content-Length", str(n_bytes))]))
+            for _ in range(n_bytes // MEBIBYTE):
+                conn.send(b"\0" * MEBIBYTE)
+            refused(conn.answer(), 400, "invalid_file_type")
+        server.expect_grown_less(before, 16 * MEBIBYTE, "a file of 48 MiB")
+        expect_no_files(server)
+
+
+@case
+def file_may_be_larger_than_other_bodies_up_to_a_limit():
+    with Server("--max-import", "2M") as server:
+        body = table_of(100) + b"\n" * (2 * MEBIBYTE)
+        body = body[:2 * MEBIBYTE]
+        equal(whole(server, body)[0]["status"], "completed")
+        chunked = [*CSV, ("Transfer-Encoding", "chunked")]
+        for size, status in ((2 * MEBIBYTE, 202), (2 * MEBIBYTE + 1, 413)):
+            data = body + b"\n" * (size - len(body))
+            with server.connect() as conn:
+                conn.request("POST", "/v1/data/imports?name=x.csv", chunked)
+                try:
+                    for at in range(0, size, 65536):
+                        part = data[at:at + 65536]
+                        conn.send(b"%x\r\n%s\r\n" % (len(part), part))
+                    conn.send(b"0\r\n\r\n")
+                except OSError:
+                    pass
+                answer = conn.answer()
+            equal(answer.status, status, f"{size} bytes, chunked")
+            if status == 202:
+                events_of(server, answer.json()["id"])
+        with server.connect() as conn:
+            conn.send(request_bytes("POST", "/v1/data/imports", [*CSV, ("Content-Length", str(2 * MEBIBYTE + 1))]))
+            refused(conn.answer(), 413, "payload_too_large")
+            conn.expect_end()
+        # Others have their own, smaller one.
+        with server.connect() as conn:
+            conn.send(request_bytes("POST", "/v1/memory", [*CSV, ("Content-Length", str(MEBIBYTE + 1))]))
+            refused(conn.answer(), 413, "payload_too_large")
+            conn.expect_end()
+        expect_no_files(server)
+
+
+@case
+def client_that_leaves_in_the_middle_leaves_nothing():
+    with Server() as server:
+        for how in ("close", "reset"):
+            conn = server.connect()
+            conn.send(request_bytes("POST", "/v1/data/imports?name=x.csv", [*CSV, ("Content-Length", "1000000")]))
+            conn.send(TABLE)
+            folder = pathlib.Path(server.data) / "imports"
+            wait_until(lambda: folder.exists() and list(folder.iterdir()), "the file is there")
+            getattr(conn, how)()
+            expect_no_files(server)
+        # A process that dies in the middle leaves it to the next.
+        conn = server.connect()
+        conn.send(request_bytes("POST", "/v1/data/imports?name=x.csv", [*CSV, ("Content-Length", "1000000")]))
+        conn.send(TABLE)
+        wait_until(lambda: list(folder.iterdir()), "the file is there")
+        server.restart(signal.SIGKILL)
+        expect_no_files(server)
+
+
+@case
+def page_of_another_site_cannot_make_a_browser_import():
+    with Server() as server:
+        origin = [("Origin", "http://evil.example")]
+        for kind in ("text/plain", "multipart/form-data; boundary=x", "application/x-www-form-urlencoded"):
+            refused(server.ask("POST", "/v1/data/imports", [*origin, ("Content-Type", kind)], TABLE), 415,
+                    "unsupported_media_type")
+        refused(server.ask("POST", "/v1/data/imports", origin, TABLE), 415, "unsupported_media_type")
+
+
+# ---- people, and requests that are sent again ----
+
+@case
+def key_makes_one_import_of_many_requests():
+    with Server() as server:
+        key = [("Idempotency-Key", "k1")]
+        job = begun(send(server, TABLE, fields=key))
+        events_of(server, job["id"])
+        again = send(server, TABLE, fields=key)
+        equal((begun(again)["id"], again.field("idempotent-replayed")), (job["id"], "true"))
+        refused(send(server, TABLE + b"\n", fields=key), 409, "idempotency_key_mismatch")
+        equal(len(pages(server, "/v1/data/imports", 10)), 1)
+        expect_no_files(server)
+
+
+@case
+def nobody_sees_the_data_of_others():
+    with Server(is_open=False) as server:
+        ann, bob = make_key(server, "ann"), make_key(server, "bob")
+        reader = make_key(server, "ann", "--scope", "read")
+        slash = make_key(server, "a/b")
+        job, _ = whole(server, TABLE, fields=ann)
+        refused(get(server, job["id"], bob), 404, "not_found")
+        refused(server.ask("GET", f"/v1/data/imports/{job['id']}/events", [*STREAM, *bob]), 404, "not_found")
+        equal(metrics_of(server, bob), {})
+        equal(series_of(server, "metric=steps", bob), [])
+        equal(len(metrics_of(server, reader)), 3)
+        refused(send(server, TABLE, fields=reader), 403, "forbidden")
+        refused(send(server, TABLE), 401, "missing_authorization")
+        refused(send(server, TABLE, fields=slash), 403, "forbidden", "/")
+        refused(server.ask("GET", "/v1/data/metrics", slash), 403, "forbidden")
+        equal(len(ask_local(server, "GET", "/v1/data/metrics?user=ann").json()["data"]), 3)
+        equal(ask_local(server, "GET", "/v1/data/metrics").json()["data"], [])
+        key = ann[0][1].split()[1]
+        equal(server.ask("GET", f"/v1/data/imports/{job['id']}/events?api_key={key}", STREAM).status, 200)
+        expect_no_files(server)
+
+
+# ---- series ----
+
+@case
+def series_has_the_days_that_were_asked_for():
+    with Server() as server:
+        whole(server, TABLE)
+        for query, days in (("", [1, 2, 3, 5]), ("&from=2025-01-02", [2, 3, 5]), ("&to=2025-01-02", [1, 2]),
+                            ("&from=2025-01-03&to=2025-01-04", [3]), ("&from=2025-01-04&to=2025-01-04", []),
+                            ("&from=1990-01-01&to=2090-01-01", [1, 2, 3, 5])):
+            equal([day for day, _ in series_of(server, f"metric=resting_heart_rate{query}")],
+                  [f"2025-01-0{day}" for day in days], query)
+        answer = server.ask("GET", "/v1/data/series?metric=Resting%20Heart-Rate").json()
+        equal((answer["metric"], answer["unit"]), ("resting_heart_rate", "bpm"))
+        equal(answer["data"][0], {"day": "2025-01-01", "value": 60, "quality": "good", "source": "plain"})
+        own = server.ask("GET", "/v1/data/series?metric=zork").json()
+        equal((own["metric"], own["unit"], len(own["data"])), ("zork", None, 3))
+        equal(series_of(server, "metric=hrv"), [], "a metric without values")
+        for query, code, status in (("", "invalid_field", 400), ("metric=", "invalid_field", 400),
+                                    ("metric=nonsense", "source_not_found", 404),
+                                    (f"metric={'x' * 500}", "invalid_field", 400),
+                                    ("metric=steps&from=x", "invalid_field", 400),
+                                    ("metric=steps&from=2025-02-30", "invalid_field", 400),
+                                    ("metric=steps&to=2025-1-1", "invalid_field", 400),
+                                    ("metric=steps&from=2025-01-02&to=2025-01-01", "invalid_field", 400)):
+            refused(server.ask("GET", f"/v1/data/series?{query}"), status, code)
+
+
+if __name__ == "__main__":
+    main()
