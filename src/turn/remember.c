@@ -83,13 +83,22 @@ static void make_id(char out[MEMORY_ID_LEN + 1], struct weir_slice turn_id, unsi
     ulid_format(out + 4, id);
 }
 
-static void put_entry(struct weir_buf *out, const char *id, const struct weir_json *entry,
-                      const struct memory_origin *origin)
+/* The entry of this id that the turn was given; NULL. */
+static const struct weir_json *find_given(const struct memory_origin *origin, struct weir_slice id)
+{
+    const struct weir_json *v = memory_is_id(id) ? weir_json_first(origin->given) : NULL;
+    while (v && !slice_eq(weir_json_text(weir_json_get_str(v, "id")), id)) v = weir_json_next(v);
+    return v;
+}
+
+/* WEIR_NOT_FOUND: there is nothing to remember. */
+static enum weir_status put_entry(struct weir_buf *out, struct weir_slice id,
+                                  const struct weir_json *entry, const struct memory_origin *origin)
 {
     char at[CLOCK_TEXT_BYTES];
     clock_format(at, origin->now_ms);
-    const struct memory_entry e = {
-        .id = weir_slice_of(id),
+    struct memory_entry e = {
+        .id = id,
         .category = weir_json_text(weir_json_get_str(entry, "category")),
         .text = weir_json_text(weir_json_get_str(entry, "text")),
         .data = weir_json_get_str(entry, "data"),
@@ -97,23 +106,17 @@ static void put_entry(struct weir_buf *out, const char *id, const struct weir_js
         .created_at = weir_slice_of(at),
         .updated_at = weir_slice_of(at),
     };
-    memory_put(out, &e);
-}
-
-typedef void (*put_fn)(void *user, struct weir_slice id, struct weir_slice body);
-
-static enum weir_status complete_entry(struct weir_buf *out, const struct weir_json *entry,
-                                       const char *id, const struct memory_origin *origin)
-{
-    struct weir_slice text = weir_json_text(weir_json_get_str(entry, "text"));
-    if (text.len == 0) return WEIR_NOT_FOUND; /* nothing to remember */
+    struct weir_slice since =
+        weir_json_text(weir_json_get_str(find_given(origin, id), "created_at"));
+    if (since.len > 0) e.created_at = since;
+    if (e.text.len == 0) return WEIR_NOT_FOUND;
     weir_buf_reset(out);
-    put_entry(out, id, entry, origin);
+    memory_put(out, &e);
     return weir_buf_status(out);
 }
 
 enum weir_status memory_complete(struct weir_buf *out, struct weir_slice brought,
-                                 const struct memory_origin *origin, put_fn put, void *user)
+                                 const struct memory_origin *origin, memory_put_fn put, void *user)
 {
     const struct weir_json *json = NULL;
     struct weir_buf one;
@@ -127,12 +130,15 @@ enum weir_status memory_complete(struct weir_buf *out, struct weir_slice brought
     weir_json_put_begin_array(out);
     const struct weir_json *v = weir_json_first(weir_json_get_str(json, "entries"));
     for (; v && st == WEIR_OK; v = weir_json_next(v)) {
-        char id[MEMORY_ID_LEN + 1];
-        make_id(id, origin->turn_id, n++);
-        enum weir_status made = complete_entry(&one, v, id, origin);
-        if (made == WEIR_NOMEM) st = made;
-        if (made != WEIR_OK) continue; /* too large to be remembered, or empty */
-        put(user, weir_slice_of(id), weir_buf_slice(&one));
+        char made[MEMORY_ID_LEN + 1];
+        struct weir_slice id = weir_json_text(weir_json_get_str(v, "id"));
+        bool is_change = find_given(origin, id) != NULL;
+        make_id(made, origin->turn_id, n++);
+        if (!is_change) id = weir_slice_of(made);
+        enum weir_status written = put_entry(&one, id, v, origin);
+        if (written == WEIR_NOMEM) st = written;
+        if (written != WEIR_OK) continue; /* too large to be remembered, or empty */
+        put(user, id, is_change, weir_buf_slice(&one));
         if (n_put++ > 0) weir_buf_append_char(out, ',');
         weir_buf_append_slice(out, weir_buf_slice(&one));
     }

@@ -117,15 +117,18 @@ static enum weir_status run_main(struct agent_case *c, struct weir_buf *out)
     return agent_work(c, agent, case_question(&r->outputs, c, agent), out);
 }
 
-static void keep_nothing(void *user, struct weir_slice id, struct weir_slice body)
+static void keep_nothing(void *user, struct weir_slice id, bool is_change, struct weir_slice body)
 {
-    (void)user, (void)id, (void)body;
+    (void)user;
+    (void)id;
+    (void)is_change;
+    (void)body;
 }
 
 static enum weir_status run_remember(struct agent_case *c, struct weir_buf *out)
 {
     struct weir_buf brought;
-    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock)};
+    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock), c->memory};
     weir_buf_init(&brought, FLOW_OUTPUT_BYTES);
     enum weir_status st = agent_remember(c, &brought);
     if (st == WEIR_OK) st = weir_buf_status(&brought);

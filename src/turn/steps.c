@@ -13,6 +13,7 @@
 #include "agent/agent.h"
 #include "base/check.h"
 #include "base/slice.h"
+#include "turn/memory.h"
 #include "turn/turn_impl.h"
 
 enum {
@@ -327,17 +328,27 @@ static void support(struct flow_step *s)
 
 /* ---- memory ---- */
 
-static void put_memory(void *user, struct weir_slice id, struct weir_slice body)
+/* What the person has removed meanwhile stays so; what was changed meanwhile is looked at again. */
+static void put_memory(void *user, struct weir_slice id, bool is_change, struct weir_slice body)
 {
     struct flow_step *s = user;
-    flow_put(s, (struct doc_key){SLICE("memory"), id}, DOC_ANY_VERSION, body);
+    struct doc old = {0};
+    int64_t version = DOC_ANY_VERSION;
+    if (is_change) {
+        enum weir_status st = store_doc_get(flow_store(s), memory_key(id), &old);
+        bool is_theirs = st == WEIR_OK && slice_eq(old.owner, flow_owner(s));
+        version = old.version;
+        doc_fini(&old);
+        if (!is_theirs) return;
+    }
+    flow_put(s, memory_key(id), version, body);
 }
 
 static enum weir_status remember_all(struct agent_case *c, struct weir_buf *out)
 {
     const struct work *w = c->user;
     struct weir_buf brought;
-    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock)};
+    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock), c->memory};
     weir_buf_init(&brought, FLOW_OUTPUT_BYTES);
     enum weir_status st = agent_remember(c, &brought);
     if (st == WEIR_OK) st = weir_buf_status(&brought);

@@ -160,6 +160,13 @@ bool turn_read_state(struct weir_slice turn, struct turn_state *out)
 
 /* ---- making one ---- */
 
+static bool turns_is_full(struct turns *t)
+{
+    struct flow_stats stats;
+    turns_stats(t, &stats);
+    return stats.n_in_flight >= TURNS_IN_FLIGHT;
+}
+
 struct doc_key slot_key(char out[SLOT_ID_BYTES], struct weir_slice owner, unsigned slot)
 {
     int len = snprintf(out, SLOT_ID_BYTES, "%.*s/%u", (int)owner.len, owner.ptr, slot);
@@ -191,6 +198,8 @@ enum weir_status turn_draft_init(struct turn_draft *d, struct turns *t,
     weir_buf_init(&d->turn, MESSAGES_BYTES + OVERHEAD_BYTES);
     weir_buf_init(&d->input, MESSAGES_BYTES + OVERHEAD_BYTES);
     memcpy(d->owner, r->owner.ptr, r->owner.len);
+    /* One that the engine has no room for would wait for the next start, and nobody knew why. */
+    if (turns_is_full(t)) return WEIR_BUSY;
     enum weir_status st = turns_next_id(t, id_prefix, d->id);
     if (st != WEIR_OK) return st;
     clock_format(created_at, d->created_ms);

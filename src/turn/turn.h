@@ -37,6 +37,7 @@ enum {
     TURN_RESULT_BYTES = 2 << 20, /* largest result */
     TURN_MAX_USER_TURNS = 1000,  /* for --user-turns */
     TURN_LOG_BYTES = 48,         /* of a log's name */
+    TURNS_IN_FLIGHT = 100000,    /* of all users together; then WEIR_BUSY */
 };
 
 /* 0 or NULL in any field means its default. */
@@ -76,7 +77,7 @@ struct turn_draft {
     int64_t created_ms;
 };
 
-/* WEIR_NOMEM, WEIR_LIMIT, WEIR_IO; turn_draft_fini() in any case. */
+/* WEIR_BUSY: too many are in flight; WEIR_NOMEM, WEIR_LIMIT, WEIR_IO. turn_draft_fini() always. */
 WEIR_MUST_CHECK enum weir_status turn_draft_init(struct turn_draft *d, struct turns *t,
                                                  const struct turn_request *request);
 /* For a decide: puts all of a turn into the commit. WEIR_CONCURRENCY: the owner has no place. */

@@ -127,18 +127,22 @@ enum { CONTEXT_BYTES = 512 << 10 };
 void context_put(struct weir_buf *out, struct store *store, struct weir_slice owner,
                  const struct weir_json *input);
 
-/* What a turn leaves: who it is, and when. */
+/* What a turn leaves: who it is, when, and what it was given. */
 struct memory_origin {
     struct weir_slice turn_id;
     int64_t now_ms;
+    const struct weir_json *given; /* NULL: nothing */
 };
 /*
  * The output of the last step with ids, source and times filled in; `put` is called with each
- * entry's document. The same turn gives the same ids.
+ * entry's document. The same turn gives the same ids. An entry that has the id of one that the turn
+ * was given takes its place.
  */
-WEIR_MUST_CHECK enum weir_status memory_complete(
-    struct weir_buf *out, struct weir_slice brought, const struct memory_origin *origin,
-    void (*put)(void *user, struct weir_slice id, struct weir_slice body), void *user);
+typedef void (*memory_put_fn)(void *user, struct weir_slice id, bool is_change,
+                              struct weir_slice body);
+WEIR_MUST_CHECK enum weir_status memory_complete(struct weir_buf *out, struct weir_slice brought,
+                                                 const struct memory_origin *origin,
+                                                 memory_put_fn put, void *user);
 
 /* ---- pace.c ---- */
 

@@ -218,6 +218,7 @@ enum weir_status turns_new(struct turns **out, struct store *store, const struct
     struct flow_options flow = {.workflows = t->workflows,
                                 .n_workflows = 1,
                                 .n_threads = t->options.n_threads,
+                                .max_runs = 2 * TURNS_IN_FLIGHT,
                                 .clock = t->options.clock,
                                 .trace = t->options.trace};
     enum weir_status st = WEIR_OK;

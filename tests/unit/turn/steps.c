@@ -11,6 +11,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "t.h"
+#include "turn/memory.h"
 
 enum { WAIT_S = 20, TEXT_BYTES = 1 << 16 };
 
@@ -471,20 +472,50 @@ TEST(what_a_turn_leaves_is_given_to_the_next_one)
     close_desk();
 }
 
+TEST(entry_that_is_brought_again_takes_its_place)
+{
+    char id[MEMORY_ID_LEN + 1], entry[256];
+    open_desk();
+    script.entries = "{\"category\":\"goal\",\"text\":\"sleep more\"}";
+    run_turn(false);
+    script.entries = "";
+    run_turn(false);
+    snprintf(id, sizeof id, "%s", strstr(script.memory, "mem_"));
+    fake_clock_advance(&desk.clock, 5000ull * 1000000);
+    snprintf(entry, sizeof entry,
+             "{\"id\":\"%s\",\"category\":\"goal\",\"text\":\"sleep less\"},{\"id\":"
+             "\"mem_01HX2K3M4N5P6Q7R8S9T0V1W2X\",\"category\":\"goal\",\"text\":\"mine?\"}",
+             id);
+    script.entries = entry;
+    run_turn(false);
+    script.entries = "";
+    run_turn(false);
+    T_EQ(count(script.memory, "\"id\":\"mem_"), 2);
+    T_EQ(count(script.memory, id), 1);
+    T_OK(says(script.memory, "\"text\":\"sleep less\""));
+    T_OK(!says(script.memory, "sleep more"));
+    T_OK(!says(script.memory,
+               "mem_01HX2K3M4N5P6Q7R8S9T0V1W2X")); /* the turn was given no such one */
+    T_OK(says(script.memory, "\"created_at\":\"2023-11-14T22:13:20.000Z\",\"updated_at\":"
+                             "\"2023-11-14T22:13:25.000Z\""));
+    close_desk();
+}
+
 static char puts_seen[2][256];
 static size_t n_puts;
 
-static void see_put(void *user, struct weir_slice id, struct weir_slice body)
+static void see_put(void *user, struct weir_slice id, bool is_change, struct weir_slice body)
 {
     (void)user;
     (void)body;
+    T_OK(!is_change);
     if (n_puts < 2) snprintf(puts_seen[n_puts], sizeof puts_seen[0], "%.*s", (int)id.len, id.ptr);
     n_puts++;
 }
 
 TEST(ids_of_memory_follow_from_the_turn)
 {
-    struct memory_origin origin = {SLICE("turn_01HX2K3M4N5P6Q7R8S9T0V1W2X"), 1700000000000};
+    struct memory_origin origin = {SLICE("turn_01HX2K3M4N5P6Q7R8S9T0V1W2X"), 1700000000000, NULL};
     struct weir_buf out;
     char first[256];
     for (int i = 0; i < 2; i++) {
