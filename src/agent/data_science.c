@@ -145,11 +145,12 @@ static void say_none(struct science *s, const struct asked *asked, const struct 
 {
     size_t from = s->text.len;
     if (asked->is_optional) return;
+    weir_buf_append_str(&s->text, "No answer: ");
     if (!words_count(weir_slice_of(a->reason))) {
-        weir_buf_printf(&s->text, "No answer: %s. ", a->reason);
+        weir_buf_printf(&s->text, "%s. ", a->reason);
     } else {
         bool is_empty = strncmp(a->reason, "no", 2) == 0;
-        weir_buf_append_str(&s->text, is_empty ? "No data for " : "There are too few values of ");
+        weir_buf_append_str(&s->text, is_empty ? "no data for " : "there are too few values of ");
         subject_put(&s->text, &asked->plan);
         weir_buf_append_str(&s->text,
                             is_empty ? " on the days that were asked for. " : " for that. ");

@@ -335,6 +335,8 @@ static void push_part(struct work *w, size_t i, const struct part *model)
     struct plan plan = p->reading.plan;
     bool takes_window = is_open(&plan.window) && plan.op != PLAN_COMPARE;
     const struct plan_window *near = takes_window ? window_near(w, i) : NULL;
+    /* A week has no trend. */
+    if (near && plan.op == PLAN_TREND && length_of(w, near) < LEAST_TREND_DAYS) near = NULL;
     if (near) plan.window = *near;
     push_read(w, p, &plan, near ? NULL : p->reading.understood);
 }

@@ -199,6 +199,8 @@ struct looking {
     struct dataset *d;
     const struct metric *const *metrics; /* that have values */
     size_t n_metrics;
+    const struct workout *workouts;
+    size_t n_workouts;
 };
 
 static void push_metric(struct mention *out, const struct metric *m)
@@ -206,6 +208,14 @@ static void push_metric(struct mention *out, const struct metric *m)
     for (size_t i = 0; i < out->n; i++)
         if (out->metrics[i] == m) return;
     if (out->n < MENTIONS) out->metrics[out->n++] = m;
+}
+
+/* An activity that the person has done; NULL. */
+static const struct activity *done_at(const struct looking *l, const struct activity *a)
+{
+    for (size_t i = 0; a && i < l->n_workouts; i++)
+        if (l->workouts[i].activity == a) return a;
+    return NULL;
 }
 
 /* Of what several metrics are called the one that has data; then tests and workouts. */
@@ -217,7 +227,7 @@ static bool look_up(struct looking *l, struct weir_slice name)
         return true;
     }
     const struct analyte *analyte = analyte_find(name);
-    const struct activity *activity = activity_find(name);
+    const struct activity *activity = done_at(l, activity_find(name));
     const struct metric *absent = dataset_find_metric(l->d, name);
     if (analyte && !l->out->analyte) l->out->analyte = analyte;
     else if (activity && !l->out->activity) l->out->activity = activity;
@@ -250,6 +260,7 @@ enum weir_status words_mention(struct mention *out, struct weir_slice text, stru
     size_t n = 0, at = 0;
     *out = (struct mention){0};
     enum weir_status st = dataset_metrics(d, &l.metrics, &l.n_metrics);
+    if (st == WEIR_OK) st = dataset_workouts(d, &l.workouts, &l.n_workouts);
     if (st != WEIR_OK) return st;
     for (struct weir_slice w = next_word(text, &at); w.len > 0 && n < MAX_WORDS;
          w = next_word(text, &at))

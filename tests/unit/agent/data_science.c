@@ -96,6 +96,7 @@ TEST(a_question_of_several_parts_is_taken_apart)
     says("compare my sleep and resting heart rate in May 2025", "level:avg level:avg pair:r");
     says("How many steps did I take yesterday and how long did I sleep?", "value:sum value:sum");
     says("Total steps in May 2025 and my bedtime?", "value:sum level:avg");
+    says("How was my sleep last week and is my weight going up?", "value:avg trend:slope");
 }
 
 TEST(parts_share_the_window_that_one_of_them_has)
