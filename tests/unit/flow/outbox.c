@@ -33,20 +33,25 @@ static void let_time_pass(struct desk *d)
     sched_yield();
 }
 
-/* Until all have ended, or the store takes nothing; a while at most, for it may only be slow. */
-static enum weir_status wait_for_trouble(struct desk *d, unsigned n_ended)
+/* Until all have ended, or the fault was met and had time to do harm. */
+static bool wait_for_trouble(struct desk *d, unsigned n_ended, enum fault_point point, unsigned nth)
 {
-    enum weir_status st = store_is_writable(d->store);
-    for (int i = 0; i < 2000 && atomic_load(&desk_ended) < n_ended && st == WEIR_OK; i++) {
+    while (atomic_load(&desk_ended) < n_ended && fault_count(point) < nth) let_time_pass(d);
+    bool was_hit = fault_count(point) >= nth;
+    for (int i = 0; was_hit && i < 200 && store_is_writable(d->store) == WEIR_OK; i++)
+        let_time_pass(d);
+    return was_hit;
+}
+
+/* False when that will not be, for the store takes nothing any more. */
+static bool let_time_pass_until(struct desk *d, unsigned n_ended)
+{
+    enum weir_status st = WEIR_OK;
+    while (atomic_load(&desk_ended) < n_ended && st != WEIR_STORAGE) {
         let_time_pass(d);
         st = store_is_writable(d->store);
     }
-    return st;
-}
-
-static void let_time_pass_until(struct desk *d, unsigned n_ended)
-{
-    while (atomic_load(&desk_ended) < n_ended) let_time_pass(d);
+    return st != WEIR_STORAGE;
 }
 
 static void expect_ends(struct desk *d, unsigned n_runs)
@@ -87,22 +92,19 @@ static bool fail_from(enum fault_point point, unsigned nth, unsigned *n_full)
         n_runs++;
         T_OK(flow_begin(d.flow, weir_slice_of(id)) <= WEIR_N_STATUS);
     }
-    st = wait_for_trouble(&d, n_runs);
-    *n_full += st == WEIR_NO_SPACE;
-    bool was_hit = fault_count(point) >= nth;
+    bool was_hit = wait_for_trouble(&d, n_runs, point, nth);
+    *n_full += store_is_writable(d.store) == WEIR_NO_SPACE;
     fault_disarm_all();
-    if (st != WEIR_STORAGE) {
-        T_EQ(store_settle(d.store), WEIR_OK); /* it would come by itself, within a second */
-        let_time_pass_until(&d, n_runs);
-        expect_ends(&d, n_runs);
-    }
+    st = store_settle(d.store); /* it would come by itself, within a second */
+    bool has_ended = let_time_pass_until(&d, n_runs);
+    if (has_ended) expect_ends(&d, n_runs);
     desk_close(&d);
-    if (st != WEIR_STORAGE) return was_hit;
+    if (has_ended) return was_hit;
     /* Whatever was acknowledged goes on in the next life. What ended in the last one did so. */
     desk_open_store(&d, folder);
     size_t n_left = desk_n_docs(&d, "run");
     desk_start(&d);
-    let_time_pass_until(&d, (unsigned)n_left);
+    T_OK(let_time_pass_until(&d, (unsigned)n_left));
     desk_close(&d);
     desk_open_store(&d, folder);
     T_EQ(desk_n_docs(&d, "run"), 0);
@@ -113,14 +115,14 @@ static bool fail_from(enum fault_point point, unsigned nth, unsigned *n_full)
 TEST(runs_wait_while_the_disk_is_full)
 {
     unsigned n_full = 0, n = 1;
-    while (n < 200 && fail_from(FAULT_WRITE, n, &n_full)) n += n_full < 2 ? 1 : 1 + n / 4;
-    T_OK(n > 5 && n < 200);
+    while (n < 2000 && fail_from(FAULT_WRITE, n, &n_full)) n += n_full < 2 ? 1 : 1 + n / 4;
+    T_OK(n > 5 && n < 2000);
 }
 
 TEST(runs_wait_for_the_next_start_when_the_store_has_failed)
 {
     unsigned n_full = 0, n = 1;
-    while (n < 200 && fail_from(FAULT_SYNC, n, &n_full)) n += 1 + n / 4;
-    T_OK(n > 5 && n < 200);
+    while (n < 2000 && fail_from(FAULT_SYNC, n, &n_full)) n += 1 + n / 4;
+    T_OK(n > 5 && n < 2000);
     T_EQ(n_full, 0);
 }
