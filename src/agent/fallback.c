@@ -11,6 +11,10 @@ static const struct {
                  "stands out."},
     {"goodbye", "Take care! Your data will be here when you come back."},
     {"agreement", "Good. Is there anything else you'd like to know about your data?"},
+    {"off_topic",
+     "That is outside of what I can help with. I answer questions about your own health data: try "
+     "\"how did I sleep last week?\", \"is my resting heart rate going down?\", \"is my blood "
+     "pressure normal?\", or \"does anything stand out?\"."},
     {"about",
      "I'm weir, a program that answers questions about your own health data. I can look up and "
      "compare daily values, find trends and relations, hold a value against published reference "
@@ -22,7 +26,7 @@ const char *fallback_answer(struct weir_slice pattern)
 {
     for (size_t i = 0; i < sizeof answers / sizeof *answers; i++)
         if (weir_slice_is(pattern, answers[i].row)) return answers[i].answer;
-    return "That is outside of what I can help with. I answer questions about your own health "
+    return "I'm not sure what you mean. I answer questions in English about your own health "
            "data: try \"how did I sleep last week?\", \"is my resting heart rate going down?\", "
            "\"is my blood pressure normal?\", or \"does anything stand out?\".";
 }

@@ -80,6 +80,8 @@ void memory_add(struct remembering *r, const struct entry_of_memory *e)
     if (same) {
         weir_json_put_key(r->out, "id");
         weir_json_put_string(r->out, agent_text(same, "id"));
+        weir_json_put_key(r->out, "created_at");
+        weir_json_put_value(r->out, weir_json_get_str(same, "created_at"));
     }
     put_pair(r->out, "category", e->category);
     put_pair(r->out, "text", e->text);

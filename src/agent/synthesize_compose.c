@@ -345,6 +345,11 @@ static void compose_expert(struct synthesis *s)
     say_expert(s, MOST_SAYS);
     say_findings(s, MOST_BESIDE);
     say_caveats(s);
+    if (s->voice.level < VOICE_BARE) return;
+    /* What the expert said may be gone in a moment; this is true of whatever was asked. */
+    next_paragraph(&s->voice);
+    say(&s->voice, "I leave out what I cannot vouch for. Public limits are for orientation and no "
+                   "diagnosis: with worries, ask your doctor.");
 }
 
 static void compose_coach(struct synthesis *s)

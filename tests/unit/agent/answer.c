@@ -231,3 +231,39 @@ TEST(a_person_without_data_gets_answers_too)
         ask(none, questions[i], &counts);
     dataset_free(none);
 }
+
+TEST(whatever_is_typed_gets_an_answer)
+{
+    static const char *const typed[] = {
+        " ",
+        "?",
+        "\n\n",
+        "...",
+        "12345",
+        "\xF0\x9F\x98\x80",
+        "**steps**",
+        "<b>steps</b>",
+        "'; DROP TABLE steps; --",
+        "steps steps steps steps steps",
+        "mein Schlaf letzte Woche",
+        "\xE6\x88\x91\xE7\x9A\x84\xE7\x9D\xA1\xE7\x9C\xA0",
+        "average",
+        "last week",
+        "my steps and my blood glucose and my mood in March",
+        "Is 10,000 steps 7 days a week ok?",
+        "I slept 7h12m, ran 5.3 km at 5:12/km and weigh 71.4kg; is that good?",
+        "what was my average of the average of the average of sleep"};
+    struct person p = person_open(T_SOURCE_ROOT "/tests/data/people", "p01");
+    struct counts counts = {0};
+    char *much = mem_alloc(AGENT_QUESTION_BYTES + 1);
+    for (size_t i = 0; i < sizeof typed / sizeof *typed; i++) ask(p.data, typed[i], &counts);
+    for (int round = 0; round < 3; round++) {
+        static const char *const parts[] = {"a ", "my steps? ", "(((("};
+        size_t len = strlen(parts[round]);
+        for (size_t i = 0; i < AGENT_QUESTION_BYTES; i++) much[i] = parts[round][i % len];
+        much[AGENT_QUESTION_BYTES] = '\0';
+        ask(p.data, much, &counts);
+    }
+    mem_free(much);
+    person_close(&p);
+}

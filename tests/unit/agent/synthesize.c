@@ -163,10 +163,9 @@ TEST(an_answer_of_which_nothing_is_left_fails)
 {
     struct desk d;
     desk_init(&d, "is 5 normal?");
-    desk_set(&d, "route", "{\"main\":\"domain_expert\",\"supporting\":[],\"pattern\":\"judge\"}");
-    desk_set(
-        &d, "run_main_agent",
-        "{\"agent\":\"domain_expert\",\"says\":[{\"text\":\"It is 77.7 bpm.\"}],\"findings\":[]}");
+    desk_set(&d, "route", "{\"main\":\"health_coach\",\"supporting\":[],\"pattern\":\"coach\"}");
+    desk_set(&d, "run_main_agent",
+             "{\"agent\":\"health_coach\",\"says\":[\"It is 77.7 bpm.\"],\"findings\":[]}");
     desk_set(&d, "validation_gates", "{\"findings\":[],\"fact_sheet\":[]}");
     T_EQ(agent_synthesize(&d.c, &d.out), WEIR_UNPROCESSABLE);
     T_OK(d.c.why[0] != 0);

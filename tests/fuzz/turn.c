@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Conversations of any text, messages separated by '|': every step of a turn gives JSON, the answer
+ * is not empty, and each number in it has a home or is the person's own.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "agent/agent_impl.h"
+#include "base/utf8.h"
+#include "check/verify.h"
+#include "fuzz/fuzz.h"
+
+enum { N_DAYS = 60, ARENA_BYTES = 256 << 20, OUT_BYTES = 4 << 20, STEPS = 9 };
+
+struct turn {
+    struct agent_case c;
+    struct arena arena;
+    struct weir_json_doc *doc;
+    struct weir_buf out;
+    const char *names[STEPS];
+    const struct weir_json *outputs[STEPS];
+    size_t n;
+};
+
+static void add(struct dataset *d, const char *name, double base)
+{
+    int32_t days[N_DAYS];
+    double values[N_DAYS];
+    for (int i = 0; i < N_DAYS; i++) {
+        days[i] = 20200 + i;
+        values[i] = base + i * 7 % 5;
+    }
+    struct series s = {
+        .metric = metric_find(weir_slice_of(name)), .n = N_DAYS, .days = days, .values = values};
+    fuzz_true("a series is added", dataset_add_series(d, &s) == WEIR_OK);
+}
+
+static struct dataset *person(void)
+{
+    struct dataset *d = dataset_new();
+    const struct metric *own;
+    add(d, "steps", 9000);
+    add(d, "sleep_minutes", 420);
+    add(d, "bedtime", 1380);
+    add(d, "weight", 70);
+    fuzz_true("a metric is added",
+              dataset_add_metric(d, weir_slice_of("knee_pain"), &own) == WEIR_OK);
+    return d;
+}
+
+static const struct weir_json *output(void *user, const char *step)
+{
+    struct turn *t = user;
+    for (size_t i = 0; i < t->n; i++)
+        if (strcmp(t->names[i], step) == 0) return t->outputs[i];
+    return NULL;
+}
+
+/* What is in the buffer is what the step brought. */
+static const struct weir_json *keep(struct turn *t, const char *step)
+{
+    const struct weir_json *json = NULL;
+    fuzz_true("a step brings JSON",
+              weir_buf_status(&t->out) == WEIR_OK &&
+                  weir_json_parse(t->doc, weir_buf_slice(&t->out), &json, NULL) == WEIR_OK);
+    weir_buf_reset(&t->out);
+    t->names[t->n] = step;
+    t->outputs[t->n++] = json;
+    return json;
+}
+
+static const struct weir_json *run(struct turn *t, const char *step,
+                                   enum weir_status (*fn)(struct agent_case *c,
+                                                          struct weir_buf *out))
+{
+    enum weir_status st = fn(&t->c, &t->out);
+    if (st != WEIR_OK) fprintf(stderr, "%s: %s %s\n", step, weir_status_name(st), t->c.why);
+    fuzz_true(step, st == WEIR_OK);
+    return keep(t, step);
+}
+
+static void work(struct turn *t, struct weir_slice agent, struct weir_buf *out)
+{
+    char name[64] = "";
+    memcpy(name, agent.ptr, agent.len < sizeof name ? agent.len : sizeof name - 1);
+    struct weir_slice question = agent_text(output(t, "rephrase_per_agent"), name);
+    fuzz_true("an agent works", agent_work(&t->c, name, question, out) == WEIR_OK);
+}
+
+static void run_agents(struct turn *t, const struct weir_json *route)
+{
+    const struct weir_json *list = weir_json_get_str(route, "supporting");
+    weir_json_put_begin_object(&t->out);
+    for (const struct weir_json *s = weir_json_first(list); s; s = weir_json_next(s)) {
+        weir_json_put_key_slice(&t->out, weir_json_text(s));
+        work(t, weir_json_text(s), &t->out);
+    }
+    weir_json_put_end_object(&t->out);
+    keep(t, "run_supporting_agents");
+    work(t, agent_text(route, "main"), &t->out);
+    keep(t, "run_main_agent");
+    run(t, "reflection", agent_reflect);
+    run(t, "validation_gates", agent_validate);
+}
+
+static void check_answer(struct turn *t, struct weir_slice answer)
+{
+    struct ledger ledger = {0};
+    struct verify_result result;
+    struct weir_slice known[64];
+    char error[LEDGER_ERROR_BYTES];
+    size_t n = 0;
+    const struct weir_json *sheet = weir_json_get_str(output(t, "validation_gates"), "fact_sheet");
+    if (sheet) fuzz_true("a sheet", ledger_read(&ledger, sheet, &t->arena, error) == WEIR_OK);
+    for (const struct weir_json *m = weir_json_first(t->c.messages); m; m = weir_json_next(m))
+        if (n < 64) known[n++] = agent_text(m, "content");
+    struct verify_input input = {.text = answer, .ledger = &ledger, .known = known, .n_known = n};
+    fuzz_true("it is verified", verify_text(&result, &input, &t->arena) == WEIR_OK);
+    fuzz_true("the answer is there", answer.len > 0);
+    fuzz_true("each number has a home", result.n_lacking == 0);
+}
+
+/* '|' between messages; the last one is the person's. */
+static void read_messages(struct turn *t, struct weir_slice text)
+{
+    size_t n = 1, i = 0;
+    for (size_t k = 0; k < text.len; k++) n += text.ptr[k] == '|';
+    weir_json_put_begin_array(&t->out);
+    for (size_t at = 0; i < n; i++) {
+        const char *bar = at < text.len ? memchr(text.ptr + at, '|', text.len - at) : NULL;
+        size_t len = bar ? (size_t)(bar - text.ptr) - at : text.len - at;
+        weir_json_put_begin_object(&t->out);
+        weir_json_put_key(&t->out, "role");
+        weir_json_put_str(&t->out, (n - i) % 2 == 1 ? "user" : "assistant");
+        weir_json_put_key(&t->out, "content");
+        weir_json_put_string(&t->out, (struct weir_slice){text.ptr + at, len});
+        weir_json_put_end_object(&t->out);
+        at += len + 1;
+    }
+    weir_json_put_end_array(&t->out);
+    t->c.messages = keep(t, "messages");
+    t->n = 0;
+    for (const struct weir_json *m = weir_json_first(t->c.messages); m; m = weir_json_next(m))
+        t->c.question = agent_text(m, "content");
+    if (t->c.question.len > AGENT_QUESTION_BYTES) t->c.question.len = 0;
+}
+
+static void turn(struct dataset *d, struct weir_slice text)
+{
+    struct turn t = {.doc = weir_json_doc_new(0)};
+    arena_init(&t.arena, ARENA_BYTES);
+    weir_buf_init(&t.out, OUT_BYTES);
+    t.c = (struct agent_case){.turn_id = weir_slice_of("turn_01J0000000000000000000000A"),
+                              .has_biomarkers = true,
+                              .data = d,
+                              .clock = &clock_system,
+                              .seed = 1,
+                              .arena = &t.arena,
+                              .output = output,
+                              .user = &t};
+    read_messages(&t, text);
+    run(&t, "classify_vagueness", agent_classify);
+    const struct weir_json *route = run(&t, "route", agent_route);
+    struct weir_slice main = agent_text(route, "main");
+    /* A search over all metrics takes too long for this. */
+    if (!weir_slice_is(main, "investigator")) {
+        run(&t, "rephrase_per_agent", agent_rephrase);
+        if (main.len > 0) run_agents(&t, route);
+        check_answer(&t, agent_text(run(&t, "synthesis", agent_synthesize), "answer"));
+        fuzz_true("memory", agent_remember(&t.c, &t.out) == WEIR_OK);
+    }
+    weir_buf_fini(&t.out);
+    arena_fini(&t.arena);
+    weir_json_doc_free(t.doc);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static struct dataset *d;
+    struct weir_buf text;
+    if (!d) d = person();
+    weir_buf_init(&text, 1 << 20);
+    utf8_append_repaired(&text, (struct weir_slice){(const char *)data, size});
+    if (weir_buf_status(&text) == WEIR_OK) turn(d, weir_buf_slice(&text));
+    weir_buf_fini(&text);
+    return 0;
+}
