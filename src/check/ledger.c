@@ -115,6 +115,7 @@ static enum weir_status read_entry(struct reading *r, const struct weir_json *js
     if (st == WEIR_OK) st = read_value(r, json, e);
     if (st == WEIR_OK) st = read_window(r, json, e);
     if (st == WEIR_OK) st = read_metric(r, json, e);
+    if (st == WEIR_OK && e->date.len == 0) st = read_text(r, json, "date", &e->date);
     if (st != WEIR_OK) return st;
     e->is_rejected = word_in(verdict, "rejected|reject");
     e->is_conditional = word_in(verdict, "conditional");

@@ -91,19 +91,28 @@ static size_t take_magnitudes(const struct tokens *ts, size_t i, double *value)
     return at - i;
 }
 
+/* The value of a raised digit; -1: it is none. Three of them are older than the others. */
+static int raised_digit(const struct token *t)
+{
+    if (t->kind != TOKEN_SIGN) return -1;
+    if (t->symbol == 0xB9) return 1;
+    if (t->symbol == 0xB2 || t->symbol == 0xB3) return (int)t->symbol - 0xB0;
+    return t->symbol >= 0x2070 && t->symbol <= 0x2079 ? (int)t->symbol - 0x2070 : -1;
+}
+
 /* "4.2 × 10^9", "4.2 x 10⁹": its exponent; how many tokens. */
 static size_t take_power(const struct tokens *ts, size_t i, double *scale)
 {
     const struct token *ten = token_at(ts, i + 1), *power = token_at(ts, i + 3);
     if (!token_is_sign(ts, i, TIMES) && !word_in(token_text(ts, i), "x")) return 0;
     if (ten->kind != TOKEN_NUMBER || ten->value != 10) return 0;
-    uint32_t symbol = token_at(ts, i + 2)->symbol;
+    int raised = raised_digit(token_at(ts, i + 2));
     if (token_is_sign(ts, i + 2, '^') && power->kind == TOKEN_NUMBER && power->value < 20) {
         *scale = pow(10, power->value);
         return 4;
     }
-    if (token_at(ts, i + 2)->kind != TOKEN_SIGN || symbol < 0x2070 || symbol > 0x2079) return 0;
-    *scale = pow(10, symbol - 0x2070);
+    if (raised < 0) return 0;
+    *scale = pow(10, raised);
     return 3;
 }
 

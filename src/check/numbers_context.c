@@ -16,6 +16,8 @@ enum {
     MOST_LABEL = 30,   /* "zone 2", "iOS 18"; beyond that it is a value */
     REACH_BEFORE = 64, /* words of a sentence before the number */
     REACH_ROW = 256,   /* words of a row of a table */
+    OLDEST_SOURCE = 1950,
+    NEWEST_SOURCE = 2035,
     KEYCAP = 0x20E3,
     LESS_OR_EQUAL = 0x2264,
     MORE_OR_EQUAL = 0x2265,
@@ -105,6 +107,40 @@ static bool is_bracketed(struct context *c, const struct number *n)
     return is_open;
 }
 
+/* Those who publish limits and advice; other capitals may name a metric. */
+static bool is_body(struct weir_slice w)
+{
+    return word_in(w, "WHO|AHA|ACC|ESC|ESH|NHS|CDC|NIH|NHLBI|ADA|EASD|NSF|AASM|ACSM|EFSA|NICE|"
+                      "USPSTF|HHS|KDIGO|IOM|FDA|NCEP|ATS|ERS|guidelines|al");
+}
+
+/* "PMID 123", "PMID: 123". */
+static bool is_catalogued(const struct context *c, const struct number *n)
+{
+    return word_in(word_before(c, n, sign_before(c, n, 1, ':') ? 2 : 1), "pmid|pmcid|isbn");
+}
+
+/* "(AHA 2017)", "WHO (2020)", "Smith et al., 2019", "the 2021 ESC guideline". */
+static bool is_citation(const struct context *c, const struct number *n)
+{
+    if (n->value < OLDEST_SOURCE || n->value > NEWEST_SOURCE) return false;
+    size_t gap = sign_before(c, n, 1, '(') || sign_before(c, n, 1, ',') ? 2 : 1;
+    gap += sign_before(c, n, gap, '.');
+    bool has_end = token_is_sign(c->ts, n->last + 1u, ')') || gap == 1;
+    if (has_end && is_body(word_before(c, n, gap))) return true;
+    for (size_t i = n->last + 1u; i <= n->last + 3u && word(c, i).len > 0; i++)
+        if (word_in(word(c, i), "guideline|guidelines|consensus|review|recommendation|"
+                                "recommendations|statement|meta"))
+            return true;
+    return false;
+}
+
+static bool is_source(const struct context *c, const struct number *n)
+{
+    return is_bare(c, n) && n->unit_class == UNIT_NONE &&
+           (is_catalogued(c, n) || is_citation(c, n));
+}
+
 static bool is_confidence(const struct context *c, const struct number *n)
 {
     if (n->unit_class != UNIT_PERCENT || (n->value != 95 && n->value != 99 && n->value != 90))
@@ -132,8 +168,11 @@ static bool is_labelled(const struct context *c, const struct number *n)
     if (sign_before(c, n, 1, '.') && word_in(word_before(c, n, 2), "no|nr|fig")) return true;
     if (word_in(before, "day|week|month|night") && is_bare(c, n) && before.len > 0)
         return before.ptr[0] < 'a' || n->unit_class == UNIT_NONE;
-    return (is_bare(c, n) || n->slack == 0.5) && n->value <= MOST_LABEL && word_is_label(before) &&
-           n->unit_class == UNIT_NONE;
+    bool is_whole = is_bare(c, n) || n->slack == 0.5;
+    bool is_release = word_in(before, "version|ios|watchos|android|firmware|software|release|"
+                                      "section|chapter|figure|table");
+    return (is_whole || is_release) && n->value <= MOST_LABEL && n->sign == SIGN_NONE &&
+           word_is_label(before) && n->unit_class == UNIT_NONE;
 }
 
 /* "10k run", "a 5K": races. 24/7. 1️⃣. */
@@ -226,7 +265,7 @@ static const char *reason(struct context *c, const struct number *n)
 {
     if (n->kind != NUMBER_AMOUNT) return NULL;
     if (is_list_mark(c, n) || is_row_number(c, n)) return "list mark";
-    if (is_bracketed(c, n)) return "reference mark";
+    if (is_bracketed(c, n) || is_source(c, n)) return "reference mark";
     if (is_confidence(c, n)) return "level of confidence";
     if (is_scale(c, n)) return "scale";
     if (is_idiom(c, n) || is_labelled(c, n)) return "label";
@@ -303,6 +342,18 @@ static size_t skip_aside(const struct context *c, size_t i)
     return 0;
 }
 
+/* "↓ 3", "3 ▲": -1 down, +1 up, 0 no arrow. */
+static int arrow_at(const struct context *c, size_t i)
+{
+    static const uint32_t down[] = {0x2193, 0x2198, 0x21D3, 0x25BC, 0x2B07, 0x1F53B, 0x1F53D};
+    static const uint32_t up[] = {0x2191, 0x2197, 0x21D1, 0x25B2, 0x2B06, 0x1F53A, 0x1F53C};
+    for (size_t k = 0; k < sizeof up / sizeof *up; k++) {
+        if (token_is_sign(c->ts, i, down[k])) return -1;
+        if (token_is_sign(c->ts, i, up[k])) return 1;
+    }
+    return 0;
+}
+
 /* The direction that stands behind it, in the same breath: "3 bpm lower". */
 static int direction_behind(const struct context *c, const struct number *n)
 {
@@ -314,8 +365,10 @@ static int direction_behind(const struct context *c, const struct number *n)
         reach += aside;
         if (aside > 0) continue;
         if (t->kind == TOKEN_NUMBER || t->kind == TOKEN_LINE) break;
+        int direction = arrow_at(c, i);
+        if (direction != 0) return direction;
         if (t->kind == TOKEN_SIGN && !strchr("%/-)", (int)(t->symbol & 0x7F))) break;
-        int direction = word_direction(word(c, i));
+        direction = word_direction(word(c, i));
         /* "0.31 over 58 days" points nowhere. */
         bool is_place =
             word_in(word(c, i), "over|under") && token_at(c->ts, i + 1)->kind == TOKEN_NUMBER;
@@ -329,7 +382,7 @@ static int direction_before(const struct context *c, const struct number *n)
 {
     size_t least = n->first > REACH_BEFORE ? n->first - REACH_BEFORE : 0;
     for (size_t i = n->first; i > least && !ends_sentence(c, i - 1); i--) {
-        int direction = word_direction(word(c, i - 1));
+        int direction = word_direction(word(c, i - 1)) + arrow_at(c, i - 1);
         /* "over the last 30 days" points nowhere. */
         bool is_place = word_in(word(c, i - 1), "over|under|up|off|short|down") &&
                         word_in(word(c, i), "the|this|these|that|your|last|past|to|a");
@@ -366,19 +419,35 @@ static void read_p_bound(const struct context *c, struct number *n)
     }
 }
 
-/* "the low 60s", "mid-50s". */
-static bool is_decade(const struct context *c, const struct number *n)
+/* "the low 60s", "mid-50s": the numbers from `decade_from` to before `decade_to` of the ten. */
+static bool read_decade(const struct context *c, struct number *n)
 {
+    static const struct {
+        const char *words;
+        double from, to;
+    } parts[] = {
+        {"low|lower|early", 0, 5},
+        {"mid|middle", 3, 8},
+        {"high|upper|late", 6, 10},
+        {"the|your", 0, 10},
+    };
     if (fmod(n->value, 10) != 0 || !token_at(c->ts, n->first)->is_bare) return false;
     struct weir_slice s = word(c, n->first + 1u);
     struct weir_slice before = word_before(c, n, 1);
     if (sign_before(c, n, 1, '-')) before = word_before(c, n, 2);
-    return word_is(s, "s") && word_in(before, "low|mid|high|upper|lower|the|your|late|early");
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && word_is(s, "s"); i++) {
+        if (!word_in(before, parts[i].words)) continue;
+        n->decade_from = parts[i].from;
+        n->decade_to = parts[i].to;
+        return true;
+    }
+    return false;
 }
 
 /* "dropped by about 3", "a loss of 3": at most a few small words between. */
 static bool is_fall(const struct context *c, const struct number *n)
 {
+    if (n->first > 0 && arrow_at(c, n->first - 1u) < 0) return true;
     for (size_t i = 1; i <= 4; i++) {
         struct weir_slice w = word_before(c, n, i);
         if (word_is_fall(w)) return true;
@@ -411,7 +480,7 @@ void context_read(const struct tokens *ts, struct numbers *all)
         read_p_bound(&c, n);
         n->is_cell = is_cell(&c, n);
         n->rate_days = rate_of(&c, n);
-        n->is_decade = is_decade(&c, n);
+        n->is_decade = read_decade(&c, n);
         if (n->is_decade) n->unit_class = UNIT_NONE; /* its s is no second */
         int direction = direction_behind(&c, n);
         if (direction == 0) direction = direction_before(&c, n);

@@ -63,22 +63,23 @@ struct number {
     enum unit_class unit_class;
     char unit[UNIT_BYTES];
     double long_days;
-    double rate_days;     /* "a week": 7; 0: not said */
-    double scale;         /* "4.2 × 10^9": also as 4.2e9; else 1 */
-    bool is_joined;       /* "10 500": the next number may go on with this one */
-    double change;        /* "doubled": also as +100 percent, NAN: no */
-    bool is_carried;      /* the words say that it is less than nothing */
-    bool is_p_bound;      /* p < 0.05 */
-    bool is_p_floor;      /* p > 0.05 */
-    bool is_points;       /* PERCENT: percentage points */
-    int direction;        /* of the words around: -1 lower, +1 higher */
-    bool is_fall;         /* "dropped by", "a loss of" */
-    bool is_cell;         /* of a table */
-    bool is_decade;       /* "the low 60s" */
-    bool is_share;        /* with the next one: 3 out of 4 */
-    bool is_range;        /* with the next one: 60 to 62, which has the unit */
-    bool has_minutes;     /* CLOCK: "11:16 pm", not "11 pm" */
-    bool is_twelve;       /* CLOCK: may be in either half of the day */
+    double rate_days;              /* "a week": 7; 0: not said */
+    double scale;                  /* "4.2 × 10^9": also as 4.2e9; else 1 */
+    bool is_joined;                /* "10 500": the next number may go on with this one */
+    double change;                 /* "doubled": also as +100 percent, NAN: no */
+    bool is_carried;               /* the words say that it is less than nothing */
+    bool is_p_bound;               /* p < 0.05 */
+    bool is_p_floor;               /* p > 0.05 */
+    bool is_points;                /* PERCENT: percentage points */
+    int direction;                 /* of the words around: -1 lower, +1 higher */
+    bool is_fall;                  /* "dropped by", "a loss of" */
+    bool is_cell;                  /* of a table */
+    bool is_decade;                /* "the low 60s" */
+    double decade_from, decade_to; /* what part of it: "mid" is from 3 to before 8 */
+    bool is_share;                 /* with the next one: 3 out of 4 */
+    bool is_range;                 /* with the next one: 60 to 62, which has the unit */
+    bool has_minutes;              /* CLOCK: "11:16 pm", not "11 pm" */
+    bool is_twelve;                /* CLOCK: may be in either half of the day */
     double duration[2];   /* CLOCK: as hours and minutes, as minutes and seconds; minutes */
     int year, month, day; /* DATE */
     bool is_either_way;   /* DATE: 11/05/2025 may be in May or in November */

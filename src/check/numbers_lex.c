@@ -318,6 +318,7 @@ static void make_identifier(struct lexer *x, struct token *t, size_t end)
 {
     size_t len;
     while (is_letter_at(x, end) || is_digit(x, end) ||
+           (byte_at(x, end) == '.' && is_digit(x, end + 1)) ||
            (byte_at(x, end) == '-' && (is_letter_at(x, end + 1) || is_digit(x, end + 1)))) {
         char_at(x, end, &len);
         end += len;
@@ -357,11 +358,26 @@ static bool is_name_tail(const struct lexer *x, size_t i)
     return is_upper || (w.len >= 7 && word_in((struct weir_slice){w.ptr, 7}, "hydroxy"));
 }
 
+/* "4-7-8 breathing", "the 5-4-3-2-1 method": names, by what stands behind them. */
+static bool lex_count(struct lexer *x)
+{
+    size_t i = x->at, n_parts = 0;
+    while (read_fixed(x, &i, 1, 2) >= 0 && byte_at(x, i) == '-') i++, n_parts++;
+    if (n_parts < 2 || byte_at(x, i) != ' ') return false;
+    if (!word_in(letters_at(x, i + 1), "breathing|breath|breaths|method|technique|rule|exercise|"
+                                       "exercises|grounding|protocol|pattern|routine"))
+        return false;
+    push(x, TOKEN_WORD, i)->is_identifier = true;
+    return true;
+}
+
 static void lex_number(struct lexer *x)
 {
-    if (lex_year_first(x) || lex_year_last(x) || lex_clock(x)) return;
+    if (lex_year_first(x) || lex_year_last(x) || lex_clock(x) || lex_count(x)) return;
     struct token *t = lex_digits(x);
-    if (is_letter_at(x, x->at)) lex_suffix(x, t);
+    bool is_release = t->decimals > 0 && byte_at(x, x->at) == '.' && is_digit(x, x->at + 1);
+    if (is_release) make_identifier(x, t, x->at); /* 3.2.1 */
+    else if (is_letter_at(x, x->at)) lex_suffix(x, t);
     else if (byte_at(x, x->at) == '-' && is_name_tail(x, x->at + 1))
         make_identifier(x, t, x->at + 1);
 }
@@ -406,7 +422,8 @@ static bool starts(const struct lexer *x, const char *word)
 
 static bool skip_address(struct lexer *x)
 {
-    if (!starts(x, "http://") && !starts(x, "https://") && !starts(x, "www.")) return false;
+    if (!starts(x, "http://") && !starts(x, "https://") && !starts(x, "www.") && !starts(x, "doi:"))
+        return false;
     while (x->at < x->text.len && !strchr(" \t\r\n)>]|\"", x->text.ptr[x->at])) x->at++;
     return true;
 }

@@ -117,7 +117,8 @@ enum unit_class word_unit(struct weir_slice word, double *long_days)
 bool word_is_label(struct weir_slice word)
 {
     return word_in(word,
-                   "type|zone|stage|phase|step|table|figure|fig|section|option|chapter|version|"
+                   "type|zone|stage|firmware|software|release|phase|step|table|figure|fig|section|"
+                   "option|chapter|version|"
                    "series|gen|generation|part|tip|no|nr|number|omega|vitamin|ios|watchos|android|"
                    "watch|ring|charge|versa|sense|fenix|forerunner|grade|class|rule|point|goal|"
                    "question|finding|priority|item|note|appendix|category|tier|group|cohort|"

@@ -13,11 +13,12 @@
 #include "check/numbers_impl.h"
 #include "data/catalogue.h"
 
-static const double RELATIVE = 0.02;   /* of the entry */
-static const double ABSOLUTE = 0.05;   /* in the units of the text */
-static const double CLOCK_MINUTES = 8; /* "23:15" is 23:16, to the quarter of an hour */
-static const double CLOCK_HOURS = 30;  /* "11 pm", minutes */
-static const double EPSILON = 1e-9;    /* relative; what adding and dividing may cost */
+static const double RELATIVE = 0.02;      /* of the entry */
+static const double ABSOLUTE = 0.05;      /* in the units of the text */
+static const double CLOCK_HOUR = 30;      /* minutes: "11 pm" is 23:16 */
+static const double ROUND_SHARE = 10;     /* "7 in 10", and what has a smaller whole */
+static const double COUNTED_SHARE = 0.01; /* of what has a larger one, to the percent */
+static const double EPSILON = 1e-9;       /* relative; what adding and dividing may cost */
 
 enum { DAY_MINUTES = 1440, HALF_DAY_MINUTES = 720, MAX_READINGS = 6, MAX_JOINED = 3 };
 
@@ -239,7 +240,8 @@ static double amount_distance(const struct number *n, double shown, const struct
     read_entry(n, e, &r);
     for (size_t i = 0; i < r.n; i++) {
         double entry = r.value[i], raw = n->unit_class == UNIT_PERCENT ? e->value : entry;
-        bool is_in_decade = n->is_decade && entry >= shown && entry < shown + 10;
+        bool is_in_decade =
+            n->is_decade && entry >= shown + n->decade_from && entry < shown + n->decade_to;
         if (is_in_decade) best = RELATIVE;
         if (n->is_decade) continue;
         best = fmin(best, distance(n, shown, entry, raw));
@@ -286,25 +288,56 @@ static bool is_pace(struct weir_slice unit)
     return u && strcmp(u->dimension, "pace") == 0;
 }
 
+/* Half of what a time is rounded to, in minutes: "23:15" and "23:20" are 23:16, "23:22" is not. */
+static double clock_slack(const struct number *n)
+{
+    static const double steps[] = {15, 10, 5};
+    if (!n->has_minutes) return CLOCK_HOUR;
+    for (size_t i = 0; i < sizeof steps / sizeof *steps; i++)
+        if (fmod(n->value, steps[i]) == 0) return steps[i] / 2;
+    return 1;
+}
+
+/* Whether an entry is a time of day, in whatever unit; 451 minutes of sleep are none. */
+static bool is_time_of_day(const struct ledger_entry *e, struct weir_slice unit)
+{
+    struct weir_slice end = claim_end(e->claim);
+    if (word_in(unit, "clock|hh:mm|time|time of day|minutes after midnight|minute of day|"
+                      "minutes since midnight"))
+        return true;
+    const struct metric *m = metric_find(e->metric.len > 0 ? e->metric : end);
+    return m && m->daily == DAILY_CIRCULAR &&
+           !word_in(end, "sd|se|mad|iqr|diff|difference|change|slope|lo|hi|trend|spread");
+}
+
+/* An entry as minutes, which it is anyway where nothing else is said; false: it is no time. */
+static bool as_minutes(const struct ledger_entry *e, struct weir_slice unit, double *minutes)
+{
+    char from[LEDGER_NAME_BYTES + 1];
+    memcpy(from, unit.ptr, unit.len);
+    from[unit.len] = '\0';
+    if (unit.len > 0 && unit_convert(from, "min", e->value, minutes)) return true;
+    *minutes = e->value;
+    return unit.len == 0;
+}
+
 /* A time against an entry in minutes after midnight; hh:mm may also be a duration. */
 static double clock_distance(const struct number *n, const struct ledger_entry *e)
 {
     double days;
     struct weir_slice unit = without_rate(e->unit, &days);
-    double minutes = e->value, best = INFINITY;
-    bool is_time = word_is(unit, "clock");
+    double minutes, best = INFINITY;
     if (is_pace(e->unit)) return pace_distance(n, e);
     if (is_pace(weir_slice_of(n->unit))) return INFINITY;
-    char from[LEDGER_NAME_BYTES + 1];
-    memcpy(from, unit.ptr, unit.len);
-    from[unit.len] = '\0';
-    if (!is_time && unit.len > 0 && !unit_convert(from, "min", e->value, &minutes)) return INFINITY;
-    double gap = clock_gap(n->value, minutes);
-    if (n->is_twelve) gap = fmin(gap, clock_gap(n->value + HALF_DAY_MINUTES, minutes));
-    if (gap <= (n->has_minutes ? CLOCK_MINUTES : CLOCK_HOURS)) best = gap / DAY_MINUTES;
-    for (size_t i = 0; i < 2 && !is_time; i++) {
+    bool is_duration = as_minutes(e, unit, &minutes);
+    if (is_time_of_day(e, unit)) {
+        double gap = clock_gap(n->value, minutes);
+        if (n->is_twelve) gap = fmin(gap, clock_gap(n->value + HALF_DAY_MINUTES, minutes));
+        return gap <= clock_slack(n) ? gap / DAY_MINUTES : INFINITY;
+    }
+    for (size_t i = 0; i < 2 && is_duration; i++) {
         double off = fabs(n->duration[i] - fabs(minutes));
-        double allowed = i == 0 ? CLOCK_MINUTES : RELATIVE * fabs(minutes);
+        double allowed = fmax(RELATIVE * fabs(minutes), i == 0 ? 0.5 : 0); /* hh:mm to the minute */
         if (off <= allowed) best = fmin(best, off / DAY_MINUTES);
     }
     return best;
@@ -532,7 +565,8 @@ static void settle_share(struct work *w, size_t i)
     }
     struct number share = *a;
     share.value = a->value / b->value;
-    share.slack = ABSOLUTE;
+    /* "2 in 3" is said of much; "6 of 18" was counted. */
+    share.slack = b->value <= ROUND_SHARE ? ABSOLUTE : COUNTED_SHARE;
     share.unit_class = UNIT_RATIO;
     const char *why;
     const struct ledger_entry *home = find_home(w, &share, &why);

@@ -32,7 +32,7 @@ struct ledger_entry {
     struct weir_slice claim, unit, source;
     struct weir_slice metric; /* or analyte: "ldl"; lets mg/dL and mmol/L be turned */
     struct weir_slice window; /* as text: "2025-03-01 .. 2025-03-31", "last 30 days" */
-    struct weir_slice date;   /* "2025-03-14", of an entry whose value is one */
+    struct weir_slice date;   /* "2025-03-14": its value, or the day that it is of */
     double value;             /* NAN: none, so only n, date and window count */
     double n;                 /* NAN: not said */
     bool is_rejected, is_conditional;
