@@ -208,18 +208,25 @@ static enum weir_status look(void *user, const struct doc *doc)
     return WEIR_OK;
 }
 
-/* Each for itself: one that was used again meanwhile is no reason to keep the others. */
-static size_t remove_old(struct store *store, const struct old *old)
+/* Removes n of them, all or none. */
+static bool remove_some(struct store *store, const struct old *old, size_t first, size_t n)
 {
-    size_t n = 0;
-    for (size_t i = 0; i < old->n; i++) {
-        struct commit *c = commit_new(STORE_NAME_BYTES);
-        if (!c) break;
+    struct commit *c = commit_new(n * IDEMPOTENCY_HEX_BYTES * 2);
+    if (!c) return false;
+    for (size_t i = first; i < first + n; i++)
         commit_remove(c,
                       (struct doc_key){weir_slice_of(idempotency_kind), weir_slice_of(old->ids[i])},
                       old->versions[i]);
-        n += store_commit_wait(store, c).status == WEIR_OK;
-    }
+    return store_commit_wait(store, c).status == WEIR_OK;
+}
+
+/* One that was used again meanwhile is no reason to keep the others. */
+static size_t remove_old(struct store *store, const struct old *old)
+{
+    size_t n = 0;
+    if (old->n == 0) return 0;
+    if (remove_some(store, old, 0, old->n)) return old->n;
+    for (size_t i = 0; i < old->n; i++) n += remove_some(store, old, i, 1);
     return n;
 }
 

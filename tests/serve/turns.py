@@ -123,6 +123,25 @@ def conversation_is_kept_as_it_was_sent_and_unknown_members_are_ignored():
         equal(context, {"include_biomarkers": False, "include_memory": False, "memory": None})
 
 
+def import_days(server, n_days, steps):
+    rows = "".join(f"2025-03-{day:02},{steps}\n" for day in range(1, n_days + 1))
+    answer = server.ask("POST", "/v1/data/imports?name=days.csv", [("Content-Type", "text/csv")],
+                        f"date,steps\n{rows}".encode())
+    equal(answer.status, 202, f"an import ({answer.body[:200]!r})")
+    wait_until(lambda: server.ask("GET", answer.field("location")).json()["status"] == "completed", "it is imported")
+
+
+@case
+def answer_knows_what_was_imported_before_the_question():
+    with Server() as server:
+        question = "How many steps did I walk in total in March 2025?"
+        equal(whole_turn(server, question)["result"]["fact_sheet"], [])
+        import_days(server, 10, 1000)
+        expect("10,000 steps" in whole_turn(server, question)["result"]["answer"], "ten days")
+        import_days(server, 31, 2000)
+        expect("62,000 steps" in whole_turn(server, question)["result"]["answer"], "the whole month")
+
+
 # ---- refusals ----
 
 @case
