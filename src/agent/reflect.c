@@ -11,7 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "agent/agent_impl.h"
+#include "agent/voice_impl.h"
 #include "base/slice.h"
 #include "data/day.h"
 #include "data/plan.h"
@@ -97,8 +97,9 @@ static void ask_other_day(const struct plan *p, char out[QUESTION_BYTES])
 {
     if (p->op != PLAN_CORRELATE || p->where.n > 0) return;
     if (p->lag != 0 && p->lag != 1) return;
-    snprintf(out, QUESTION_BYTES, "Does my %s go along with my %s%s?", p->metric->title,
-             p->with->title, p->lag == 0 ? " the next day" : "");
+    snprintf(out, QUESTION_BYTES, "%s my %s go along with my %s%s?",
+             title_is_plural(p->metric->title) ? "Do" : "Does", p->metric->title, p->with->title,
+             p->lag == 0 ? " the next day" : "");
 }
 
 /* ---- the round ---- */

@@ -5,10 +5,10 @@
  * the question itself, or it without "why might", or, for those who only need the state of things,
  * a question after the thing that is spoken of.
  */
-#include "agent/route_impl.h"
-
 #include <stdio.h>
 
+#include "agent/route_impl.h"
+#include "agent/voice_impl.h"
 #include "ask/ask.h"
 #include "base/slice.h"
 
@@ -91,7 +91,7 @@ static struct weir_slice state_of(struct focus *f, const char *thing)
     if (is_lab) return formed(f, "What is my latest ", thing, " result?");
     if (weir_slice_is(f->pattern, "judge"))
         return formed(f, "What was my average ", thing, " over the last 30 days?");
-    return formed(f, "How is my ", thing, "?");
+    return formed(f, title_is_plural(thing) ? "How are my " : "How is my ", thing, "?");
 }
 
 /* "Why is my pulse higher this week?": how it changed in the window that the end names. */

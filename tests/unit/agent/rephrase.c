@@ -83,7 +83,7 @@ TEST(each_agent_gets_its_own_question)
          "data_science", "avg RHR?"},
         {"make me a training plan",
          "{\"main\":\"health_coach\",\"supporting\":[\"data_science\"],\"pattern\":\"coach\"}",
-         "data_science", "How is my active minutes?"},
+         "data_science", "How are my active minutes?"},
     };
     struct desk d;
     desk_init(&d, "");
