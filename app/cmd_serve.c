@@ -14,7 +14,7 @@
 #include "serve/resource.h"
 #include "serve/server.h"
 
-enum { MAX_LOOPS = 256, MAX_TIME_MS = 24 * 3600 * 1000 };
+enum { MAX_LOOPS = 256, MAX_TIME_MS = 24 * 3600 * 1000, MAX_PACE_MS = 60 * 1000 };
 
 static const char help[] =
     "usage: weir serve [--data FOLDER] [--listen HOST:PORT]... [OPTION]...\n"
@@ -116,7 +116,7 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"reserve", OPTION_BYTES, &o->reserve_bytes, 0, 0},
         {"user-turns", OPTION_COUNT, &o->turns.user_turns, 1, TURN_MAX_USER_TURNS},
         {"turn-heartbeat", OPTION_TIME, &o->turn_heartbeat_ms, 100, MAX_TIME_MS},
-        {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_TIME_MS},
+        {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_PACE_MS},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
         {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
         {"max-import", OPTION_BYTES, &l->import_bytes, 1 << 10, INT64_MAX},

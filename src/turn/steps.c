@@ -20,7 +20,7 @@ enum {
     CONTEXT_JSON_BYTES = 8 << 20, /* what a turn is given of memory, as values */
     ATTEMPTS = 3,
     BACKOFF_MS = 500,
-    SHORT_LIMIT_MS = 60 * 1000,
+    SHORT_LIMIT_MS = 5 * 60 * 1000, /* more than a slow model takes, or --turn-pace may be */
     LONG_LIMIT_MS = 10 * 60 * 1000,
 };
 
