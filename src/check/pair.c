@@ -87,7 +87,8 @@ bool are_related(const struct metric *a, const struct metric *b)
 static void construct(struct work *w, struct gate *g)
 {
     const struct metric *a = w->finding->metric, *b = w->finding->metric_y;
-    bool is_tautology = a && b && w->finding->lag == 0 && are_related(a, b);
+    /* Yesterday's part says much of today's whole; only a metric's own past is another thing. */
+    bool is_tautology = a && b && are_related(a, b) && (a != b || w->finding->lag == 0);
     construct_of_row(w, g, ROW_A);
     if (g->status == GATE_PASSED) construct_of_row(w, g, ROW_B);
     gate_number(g, "same_thing", is_tautology ? 1 : 0);

@@ -83,11 +83,25 @@ TEST(a_part_and_its_whole_say_nothing)
     f.metric = metric_find(weir_slice_of("active_energy"));
     f.metric_y = metric_find(weir_slice_of("total_energy"));
     is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
+    f.lag = 1;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
     f = of(x, y, DAYS);
     f.metric_y = NULL;
     is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
     for (size_t i = 0; i < DAYS; i += 4) y[i] = -5;
     is_barred_by(judge(of(x, y, DAYS)), GATE_CONSTRUCT_VALIDITY);
+}
+
+TEST(a_metric_may_follow_from_its_own_past)
+{
+    double x[DAYS], y[DAYS];
+    make_pair(x, y, 0.8, 2);
+    struct finding f = of(x, x, DAYS);
+    f.metric_y = f.metric;
+    f.lag = 2;
+    T_EQ(judge(f).gates[GATE_CONSTRUCT_VALIDITY].status, GATE_PASSED);
+    f.lag = 0;
+    is_barred_by(judge(f), GATE_CONSTRUCT_VALIDITY);
 }
 
 TEST(a_common_trend_is_inconsistent)
