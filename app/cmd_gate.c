@@ -12,6 +12,8 @@
 #include "json_lines.h"
 #include "options.h"
 #include "output.h"
+#include "stat/circular.h"
+#include "stat/moments.h"
 
 enum {
     FINDING_MEMORY = 1 << 30,
@@ -170,10 +172,71 @@ static bool find_kind(struct gating *t, const struct weir_json *line, size_t *ou
     return false;
 }
 
+static bool is_time_of_day(double x)
+{
+    return x >= 0 && x <= STAT_DAY_MINUTES; /* others are left for construct_validity to see */
+}
+
+/* A copy of the row with each time of day next to `center`. */
+static bool unroll(struct gating *t, const char *name, struct days *row, double center)
+{
+    double *x = arena_alloc(&t->arena, (row->n + 1) * sizeof *x);
+    if (!x) return fail(t, name, "is too long");
+    for (size_t i = 0; i < row->n; i++)
+        x[i] = is_time_of_day(row->x[i]) ? stat_circular_near(row->x[i], center) : row->x[i];
+    row->x = x;
+    return true;
+}
+
+/*
+ * Times of day that lie around midnight are counted on past it, so that 23:50 and 0:10 are near
+ * each other. Two rows of one metric get the same midnight. Times within half a day stay.
+ */
+static bool unroll_times(struct gating *t, const char *name, struct days *a, struct days *b)
+{
+    double *known = arena_alloc(&t->arena, (a->n + b->n + 1) * sizeof *known);
+    if (!known) return fail(t, name, "is too long");
+    size_t n = 0;
+    for (size_t i = 0; i < a->n; i++)
+        if (is_time_of_day(a->x[i])) known[n++] = a->x[i];
+    for (size_t i = 0; i < b->n; i++)
+        if (is_time_of_day(b->x[i])) known[n++] = b->x[i];
+    double center = stat_circular_mean(known, n);
+    bool is_near = stat_max(known, n) - stat_min(known, n) <= STAT_DAY_MINUTES / 2.0;
+    if (n == 0 || is_near || isnan(center)) return true;
+    return unroll(t, name, a, center) && unroll(t, name, b, center);
+}
+
+static bool is_circular(const struct metric *m)
+{
+    return m && m->daily == DAILY_CIRCULAR;
+}
+
+static bool unroll_finding(struct gating *t, struct finding *f)
+{
+    struct days none = {NULL, 0};
+    bool is_pair = f->kind == FINDING_PAIR;
+    if (is_circular(f->metric) && !unroll_times(t, "x", &f->a, is_pair ? &none : &f->b))
+        return false;
+    return !is_pair || !is_circular(f->metric_y) || unroll_times(t, "y", &f->b, &none);
+}
+
+/* How many days later, and which day: of an anomaly that has to be said. */
+static bool read_places(struct gating *t, const struct weir_json *inputs, struct finding *f)
+{
+    int64_t lag = 0, index = 0;
+    if (!read_count(t, inputs, "lag", &lag) || !read_count(t, inputs, "index", &index))
+        return false;
+    if (f->kind == FINDING_ANOMALY && !weir_json_get_str(inputs, "index"))
+        return fail(t, "index", "is missing");
+    f->lag = (int)lag;
+    f->index = index < 0 ? SIZE_MAX : (size_t)index;
+    return true;
+}
+
 static bool read_finding(struct gating *t, const struct weir_json *line, struct finding *f)
 {
     const struct weir_json *inputs = weir_json_get_str(line, "inputs");
-    int64_t lag = 0, index = 0;
     size_t i;
     if (!find_kind(t, line, &i)) return false;
     *f = (struct finding){.kind = kinds[i].kind,
@@ -183,14 +246,12 @@ static bool read_finding(struct gating *t, const struct weir_json *line, struct 
     /* Another source of the same metric is welcome, and no duty. */
     bool has_b = kinds[i].b && (f->kind != FINDING_ANOMALY || weir_json_get_str(inputs, "other"));
     if (!read_days(t, inputs, kinds[i].a, &f->a) ||
-        (has_b && !read_days(t, inputs, kinds[i].b, &f->b)) ||
-        !read_count(t, inputs, "lag", &lag) || !read_count(t, inputs, "index", &index) ||
+        (has_b && !read_days(t, inputs, kinds[i].b, &f->b)) || !read_places(t, inputs, f) ||
         !read_sources(t, inputs, f) || !read_device_changes(t, inputs, f) ||
         !read_weekend(t, inputs, &f->weekend))
         return false;
-    f->lag = (int)lag;
-    f->index = index < 0 ? SIZE_MAX : (size_t)index;
-    return true;
+    f->is_median = strcmp(kinds[i].name, "median") == 0;
+    return unroll_finding(t, f);
 }
 
 static void put_gate(struct weir_buf *out, enum gate_name name, const struct gate *g)

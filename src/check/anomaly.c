@@ -55,7 +55,8 @@ static void sample_size(struct work *w, struct gate *g)
     const struct anomaly *a = w->kind;
     gate_number(g, "baseline_days", (double)a->n);
     gate_is(g, a->n >= LEAST_BASELINE && isfinite(a->value), "at least 14 days to compare with",
-            "fewer than 14 days to compare with, or no value");
+            a->n < LEAST_BASELINE ? "fewer than 14 days to compare with"
+                                  : "there is no value on that day");
 }
 
 static void construct(struct work *w, struct gate *g)
@@ -68,7 +69,7 @@ static void construct(struct work *w, struct gate *g)
     gate_number(g, "possible_to", m ? m->max : NAN);
     gate_number(g, "not_worn", is_not_worn ? 1 : 0);
     gate_number(g, "device_change_at", (double)w->finding->device_change);
-    gate_is(g, m && a->value >= m->min && a->value <= m->max && !is_not_worn,
+    gate_is(g, m && !value_is_implausible(m, a->value) && !is_not_worn,
             "the value is a possible one",
             !m            ? "the metric is not known"
             : is_not_worn ? "the device was not worn on that day"

@@ -188,8 +188,7 @@ static bool is_zero_not_worn(const struct metric *m, struct days days)
     return n_zero > 0 && (double)n_zero <= most_not_worn * (double)n && 2 * n_low < n_zero;
 }
 
-/* A time of day may be counted on past midnight, to be near the others. */
-static bool is_implausible(const struct metric *m, double value)
+bool value_is_implausible(const struct metric *m, double value)
 {
     double past = m && m->daily == DAILY_CIRCULAR ? DAY_MINUTES : 0;
     return m && (value < m->min - past || value > m->max + past);
@@ -205,7 +204,7 @@ static struct left_out count_odd(const struct metric *m, struct days days)
     struct left_out out = {.is_zero_not_worn = is_zero_not_worn(m, days)};
     for (size_t i = 0; i < days.n; i++) {
         out.n += isnan(days.x[i]) ? 0 : 1;
-        out.n_implausible += is_implausible(m, days.x[i]) ? 1 : 0;
+        out.n_implausible += value_is_implausible(m, days.x[i]) ? 1 : 0;
         out.n_not_worn += out.is_zero_not_worn && days.x[i] == 0 ? 1 : 0;
     }
     return out;
@@ -219,8 +218,8 @@ static struct days leave_out(struct work *w, const struct metric *m, struct days
     double *x = work_row(w, days.n);
     *out = count_odd(m, days);
     for (size_t i = 0; i < days.n; i++) {
-        bool is_odd = are_plausible(out) &&
-                      (is_implausible(m, days.x[i]) || (out->is_zero_not_worn && days.x[i] == 0));
+        bool is_odd = are_plausible(out) && (value_is_implausible(m, days.x[i]) ||
+                                             (out->is_zero_not_worn && days.x[i] == 0));
         x[i] = is_odd && i != kept ? NAN : days.x[i];
     }
     return (struct days){x, days.n};

@@ -37,6 +37,7 @@ struct finding {
     struct days a;          /* the days; of WINDOWS the earlier ones; of PAIR the first metric */
     struct days b;          /* WINDOWS: the later ones; PAIR: the other metric on the same days;
                                ANOMALY: the same metric by another source, or nothing */
+    bool is_median;         /* LEVEL: the claim is the median, not the mean */
     int lag;                /* PAIR: of the other metric, this many days later */
     size_t index;           /* ANOMALY: the day in question */
     uint32_t weekend;       /* places of the week, from that of the first day, that are weekend */

@@ -91,6 +91,10 @@ bool same_sign(double a, double b);
 enum work_row_name { ROW_A, ROW_B };
 void construct_of_row(const struct work *w, struct gate *g, enum work_row_name which);
 
+/* Outside of what the catalogue says can be; a time of day may be counted on past midnight, to be
+ * near the others. A metric that is not known has no limits. */
+bool value_is_implausible(const struct metric *m, double value);
+
 /* For a finding that is about one row of days. */
 void construct_of_one_row(struct work *w, struct gate *g);
 

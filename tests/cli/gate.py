@@ -32,6 +32,7 @@ WRONG = [
     '{"kind":"trend","inputs":{"metric":"steps","y":[1,"2"]}}',
     '{"kind":"trend","inputs":{"metric":"steps","y":7}}',
     '{"kind":"anomaly","inputs":{"metric":"steps","x":[1],"index":1.5}}',
+    '{"kind":"anomaly","inputs":{"metric":"steps","x":[1]}}',
     '{"kind":"weekday_weekend","inputs":{"metric":"steps","x":[1],"weekend_positions":[7]}}',
     '{"kind":"trend","inputs":{"metric":"steps","y":[1],"sources":"watch"}}',
     '{"kind":"trend","inputs":{"metric":"steps","y":[1],"sources":[1]}}',
@@ -206,6 +207,40 @@ def check_infinite(weir, count):
                     f"{kind} infinite: {got}")
 
 
+def check_times(weir, count):
+    """Bedtimes around midnight are near each other, whatever the kind of finding."""
+    draws = random.Random(5)
+    near = [round(draws.gauss(-5, 20)) for _ in range(60)]
+    x = [m % 1440 for m in near]
+    inputs = {"metric": "bedtime", "x": x, "y": x, "a": x[:30], "b": x[30:], "index": 30}
+    _, got = answers(weir, [{"id": k, "kind": k, "inputs": inputs} for k in KINDS])
+    by_kind = {g["id"]: g for g in got}
+    mean = (by_kind["mean"]["estimate"] + 720) % 1440 - 720
+    count.check(abs(mean - sum(near) / 60) < 1e-9, f"a mean bedtime: {by_kind['mean']}")
+    middle = (by_kind["median"]["estimate"] + 720) % 1440 - 720
+    count.check(abs(middle - sorted(near)[29] / 2 - sorted(near)[30] / 2) < 1e-9,
+                f"a median bedtime: {by_kind['median']}")
+    change = sum(near[30:]) / 30 - sum(near[:30]) / 30
+    count.check(abs(by_kind["period_difference"]["estimate"] - change) < 1e-9,
+                f"a change of bedtimes: {by_kind['period_difference']}")
+    count.check(abs(by_kind["trend"]["estimate"]) < 60, f"a trend of bedtimes: {by_kind['trend']}")
+    x[30] = 300
+    _, got = answers(weir, [{"id": "late", "kind": "anomaly", "inputs": inputs}])
+    count.check(got[0]["verdict"] == "validated" and 280 < got[0]["estimate"] < 330,
+                f"to bed at 5 in the morning: {got[0]}")
+
+
+def check_median(weir, count):
+    """A median is judged as one, with an interval about it."""
+    x = [60.0, 61.0, 62.0, 59.0, 58.0, 90.0, 61.0] * 6
+    inputs = {"metric": "resting_heart_rate", "x": x}
+    _, got = answers(weir, [{"kind": k, "inputs": inputs} for k in ("mean", "median")])
+    count.check(abs(got[0]["estimate"] - sum(x) / 42) < 1e-9, f"mean: {got[0]}")
+    count.check(got[1]["estimate"] == 61, f"median: {got[1]}")
+    lo, hi = got[1]["interval"]
+    count.check(lo < 61 < hi and abs((lo + hi) / 2 - 61) < 1e-9, f"median: {got[1]}")
+
+
 def check_wrong(weir, count):
     for line in WRONG:
         status, got = answers(weir, [line, {"id": "next", "kind": "mean", "inputs": {"x": []}}])
@@ -222,6 +257,8 @@ def main():
     check_other_source(weir, count)
     check_odd(weir, count)
     check_infinite(weir, count)
+    check_times(weir, count)
+    check_median(weir, count)
     check_unknown_metric(weir, count)
     check_wrong(weir, count)
     return count.finish()
