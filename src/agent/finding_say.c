@@ -181,7 +181,8 @@ static void say_rows(const struct saying *s)
         bool is_row = strncmp(e->name, "row.", 4) == 0;
         if (is_row) weir_buf_printf(s->out, "%s ", e->name + 4);
         amount_put(s->out, e->value, e->unit);
-        if (!is_row && c->plan->op == PLAN_ANOMALY) text(s, " that stand out");
+        if (!is_row && c->plan->op == PLAN_ANOMALY)
+            text(s, e->value == 1 ? " that stands out" : " that stand out");
         if (!is_row && c->plan->op == PLAN_GROUP) text(s, " in all");
     }
 }

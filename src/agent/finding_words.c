@@ -165,8 +165,9 @@ static void put_anomaly(struct weir_buf *out, const struct claim *c)
 {
     char day[DAY_TEXT_BYTES];
     day_format(day, c->days.from + (int32_t)c->days.index);
+    weir_buf_append_str(out, "a day that stands out: ");
     subject_put(out, c->plan);
-    weir_buf_printf(out, " on %s stands out from the other days", day);
+    weir_buf_printf(out, " on %s", day);
 }
 
 static void put_claim(struct weir_buf *out, const struct claim *c)

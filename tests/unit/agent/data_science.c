@@ -119,6 +119,41 @@ TEST(two_things_that_are_named_are_looked_at_together_when_that_is_asked)
          "value:avg level:avg trend:slope windows:a");
 }
 
+static double number_at(const struct weir_json *object, const char *key)
+{
+    double x = NAN;
+    (void)weir_json_double(weir_json_get_str(object, key), &x);
+    return x;
+}
+
+TEST(each_day_that_stands_out_is_a_claim_of_its_own)
+{
+    struct desk d;
+    int32_t days[DAYS];
+    double values[DAYS];
+    desk_init(&d, "Any unusual days in my resting heart rate?");
+    for (size_t i = 0; i < DAYS; i++) {
+        days[i] = days_last() - DAYS + 1 + (int32_t)i;
+        values[i] = 58 + (double)(i * 5 % 7) * 0.5;
+    }
+    values[120] = 85;
+    struct series s = {.metric = metric_find(weir_slice_of("resting_heart_rate")),
+                       .n = DAYS,
+                       .days = days,
+                       .values = values};
+    T_EQ(dataset_add_series(d.c.data, &s), WEIR_OK);
+    const struct weir_json *result = days_work(&d), *f = finding_at(result, 1);
+    T_EQ(weir_json_count(weir_json_get_str(result, "findings")), 2);
+    T_EQ_STR(text_at(f, "kind"), "anomaly");
+    T_EQ((long)number_at(weir_json_get_str(f, "days"), "index"), 120);
+    T_EQ((long)value_of(weir_json_get_str(f, "entries"), "ds-002.value"), 85);
+    T_OK(fabs(value_of(weir_json_get_str(f, "entries"), "ds-002.usual") - 59.5) < 0.6);
+    T_EQ(days_lacking(&d, result, "text"), 0);
+    const struct weir_json *output = desk_run(&d, agent_validate);
+    T_EQ_STR(text_at(member_at(weir_json_get_str(output, "findings"), 1), "verdict"), "validated");
+    desk_fini(&d);
+}
+
 TEST(workouts_that_get_faster_or_longer_are_a_trend)
 {
     struct desk d;
@@ -241,13 +276,6 @@ TEST(the_same_question_gives_the_same_bytes)
 }
 
 /* ---- days ---- */
-
-static double number_at(const struct weir_json *object, const char *key)
-{
-    double x = NAN;
-    (void)weir_json_double(weir_json_get_str(object, key), &x);
-    return x;
-}
 
 TEST(days_are_those_of_the_window_and_say_when_the_device_changed)
 {
