@@ -118,3 +118,5 @@ void health_live(struct exchange *ex);
 void health_ready(struct exchange *ex);
 void metrics_get(struct exchange *ex);
 void errors_get(struct exchange *ex);
+void openapi_get(struct exchange *ex);
+void llms_get(struct exchange *ex);

@@ -3,6 +3,8 @@
  * What the server answers: one row for each method of each resource. A path that stands here
  * with other methods only gets 405 with Allow, any other path 404. OPTIONS is the router's.
  *
+ * What a row is for stands in openapi.def, under the row's name.
+ *
  * A row whose first parameter names the stream that it is about has ROUTE_STREAM, or keys with a
  * prefix and links are refused there.
  */
@@ -77,5 +79,7 @@ const struct route routes[] = {
     {HTTP_GET, "/readyz", health_ready, SCOPE_NONE, 0, "health.ready"},
     {HTTP_GET, "/metrics", metrics_get, SCOPE_READ, 0, "metrics"},
     {HTTP_GET, "/docs/errors", errors_get, SCOPE_NONE, 0, "docs.errors"},
+    {HTTP_GET, "/openapi.json", openapi_get, SCOPE_NONE, 0, "docs.openapi"},
+    {HTTP_GET, "/llms.txt", llms_get, SCOPE_NONE, 0, "docs.llms"},
     {.handle = NULL},
 };

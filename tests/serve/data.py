@@ -8,65 +8,12 @@ against the real server.
 import concurrent.futures
 import io
 import pathlib
-import re
 import signal
 import zipfile
 
-from people import ask_local, make_key, pages, refused
+from people import (CSV, STREAM, TABLE, ask_local, begun, events_of, get_import, make_key, pages, refused,
+                    send_file, table_of, whole)
 from support import MEBIBYTE, Server, case, equal, expect, main, request_bytes, wait_until
-
-MEMBERS = ["bytes", "completed_at", "created_at", "error", "file", "id", "kind", "status", "summary", "zone"]
-CSV = [("Content-Type", "text/csv")]
-STREAM = [("Accept", "text/event-stream")]
-TABLE = (b"date,steps,resting_heart_rate,zork\n2025-01-01,1000,60,3\n2025-01-02,2000,61,\n"
-         b"2025-01-03,,59,4\n2025-01-05,2500,58,5\n")
-
-
-def table_of(n_days, first=0):
-    """A plain table that is long enough to be interrupted."""
-    lines = ["date,steps,resting_heart_rate,sleep_minutes,weight"]
-    for day in range(first, first + n_days):
-        date = f"{1980 + day // 336}-{day // 28 % 12 + 1:02}-{day % 28 + 1:02}"
-        lines.append(f"{date},{1000 + day},{50 + day % 20},{400 + day % 60},{70 + day % 10}")
-    return "\n".join(lines).encode() + b"\n"
-
-
-def send(server, body, query="?name=days.csv", fields=()):
-    return server.ask("POST", f"/v1/data/imports{query}", [*CSV, *fields], body)
-
-
-def begun(answer):
-    equal(answer.status, 202, f"an import ({answer.body[:400]!r})")
-    job = answer.json()
-    equal(sorted(job), MEMBERS, "members")
-    expect(re.fullmatch(r"imp_[0-9A-HJKMNP-TV-Z]{26}", job["id"]), "an id", job)
-    equal(answer.field("location"), f"/v1/data/imports/{job['id']}", "Location")
-    return job
-
-
-def get(server, job_id, fields=()):
-    return server.ask("GET", f"/v1/data/imports/{job_id}", fields)
-
-
-def events_of(server, job_id, fields=()):
-    """The events of an import until its end, each (id, type, data)."""
-    answer = server.ask("GET", f"/v1/data/imports/{job_id}/events", [*STREAM, *fields])
-    equal(answer.status, 200, f"events ({answer.body[:200]!r})")
-    found = re.findall(rb"id: (\d+)\nevent: (\S+)\ndata: ([^\n]*)\n\n", answer.body)
-    equal(b"".join(b"id: %s\nevent: %s\ndata: %s\n\n" % event for event in found), answer.body, "frames")
-    equal([int(event[0]) for event in found], list(range(1, len(found) + 1)), "ids")
-    return [(event[1].decode(), event[2]) for event in found]
-
-
-def whole(server, body, query="?name=days.csv", fields=()):
-    """An import until its end."""
-    job = begun(send(server, body, query, fields))
-    events = events_of(server, job["id"], fields)
-    after = get(server, job["id"], fields).json()
-    expect(after["status"] in ("completed", "failed"), "it has ended with its last event", after)
-    equal(events[-1][0], f"import.{after['status']}", "last event")
-    return after, events
-
 
 def metrics_of(server, fields=()):
     answer = server.ask("GET", "/v1/data/metrics", fields)
@@ -149,17 +96,17 @@ def unknown_files_are_refused_at_once_and_leave_nothing():
         with zipfile.ZipFile(empty_zip, "w") as archive:
             archive.writestr("readme.txt", b"nothing to read")
         for body in (b"", b"\0\1\2\3", b"hello", b"{}", b"a,b\n1,2\n", empty_zip.getvalue(), b"PK\3\4 cut", b"%PDF-1.4"):
-            answer = send(server, body, "?name=what.bin")
+            answer = send_file(server, body, "?name=what.bin")
             refused(answer, 400, "invalid_file_type", "what.bin")
             expect(server.data not in answer.json()["error"]["message"], "paths of the server", answer.body)
         equal(pages(server, "/v1/data/imports", 10), [])
         expect_no_files(server)
-        refused(send(server, TABLE, "?name=x.csv&kind=nonsense"), 400, "invalid_file_type", "nonsense")
-        refused(send(server, TABLE, "?name=x.csv&zone=Nowhere"), 400, "invalid_file_type", "zone")
+        refused(send_file(server, TABLE, "?name=x.csv&kind=nonsense"), 400, "invalid_file_type", "nonsense")
+        refused(send_file(server, TABLE, "?name=x.csv&zone=Nowhere"), 400, "invalid_file_type", "zone")
         for query, field in (("?name=", "name"), ("?name=..", "name"), ("?name=.hidden", "name"), 
                              ("?name=a%0Ab", "name"), ("?name=%FF", "name"), (f"?name={'x' * 201}", "name"),
                              (f"?kind={'x' * 64}", "kind"), ("?zone=", "zone"), ("?zone=../x", "zone")):
-            refused(send(server, TABLE, query), 400, "invalid_field", field)
+            refused(send_file(server, TABLE, query), 400, "invalid_field", field)
         expect_no_files(server)
 
 
@@ -187,7 +134,7 @@ def person_has_one_import_at_a_time():
     with Server() as server:
         large = table_of(20000)
         with concurrent.futures.ThreadPoolExecutor(6) as pool:
-            answers = list(pool.map(lambda _: send(server, large), range(6)))
+            answers = list(pool.map(lambda _: send_file(server, large), range(6)))
         expect({answer.status for answer in answers} <= {202, 429}, "answers", [answer.status for answer in answers])
         for answer in answers:
             if answer.status == 429:
@@ -203,11 +150,11 @@ def person_has_one_import_at_a_time():
 def import_goes_on_after_a_kill_and_ends_once():
     with Server() as server:
         for kill in (signal.SIGKILL, signal.SIGTERM):
-            job = begun(send(server, table_of(11000, 0 if kill == signal.SIGKILL else 200)))
+            job = begun(send_file(server, table_of(11000, 0 if kill == signal.SIGKILL else 200)))
             server.restart(kill)
             events = events_of(server, job["id"])
             equal(sum(event[0] in ("import.completed", "import.failed") for event in events), 1, "ends")
-            after = get(server, job["id"]).json()
+            after = get_import(server, job["id"]).json()
             equal(after["status"], "completed", str(after["error"]))
             expect_no_files(server)
         equal(metrics_of(server)["steps"]["n"], 11200)
@@ -300,11 +247,11 @@ def page_of_another_site_cannot_make_a_browser_import():
 def key_makes_one_import_of_many_requests():
     with Server() as server:
         key = [("Idempotency-Key", "k1")]
-        job = begun(send(server, TABLE, fields=key))
+        job = begun(send_file(server, TABLE, fields=key))
         events_of(server, job["id"])
-        again = send(server, TABLE, fields=key)
+        again = send_file(server, TABLE, fields=key)
         equal((begun(again)["id"], again.field("idempotent-replayed")), (job["id"], "true"))
-        refused(send(server, TABLE + b"\n", fields=key), 409, "idempotency_key_mismatch")
+        refused(send_file(server, TABLE + b"\n", fields=key), 409, "idempotency_key_mismatch")
         equal(len(pages(server, "/v1/data/imports", 10)), 1)
         expect_no_files(server)
 
@@ -316,14 +263,14 @@ def nobody_sees_the_data_of_others():
         reader = make_key(server, "ann", "--scope", "read")
         slash = make_key(server, "a/b")
         job, _ = whole(server, TABLE, fields=ann)
-        refused(get(server, job["id"], bob), 404, "not_found")
+        refused(get_import(server, job["id"], bob), 404, "not_found")
         refused(server.ask("GET", f"/v1/data/imports/{job['id']}/events", [*STREAM, *bob]), 404, "not_found")
         equal(metrics_of(server, bob), {})
         equal(series_of(server, "metric=steps", bob), [])
         equal(len(metrics_of(server, reader)), 3)
-        refused(send(server, TABLE, fields=reader), 403, "forbidden")
-        refused(send(server, TABLE), 401, "missing_authorization")
-        refused(send(server, TABLE, fields=slash), 403, "forbidden", "/")
+        refused(send_file(server, TABLE, fields=reader), 403, "forbidden")
+        refused(send_file(server, TABLE), 401, "missing_authorization")
+        refused(send_file(server, TABLE, fields=slash), 403, "forbidden", "/")
         refused(server.ask("GET", "/v1/data/metrics", slash), 403, "forbidden")
         equal(len(ask_local(server, "GET", "/v1/data/metrics?user=ann").json()["data"]), 3)
         equal(ask_local(server, "GET", "/v1/data/metrics").json()["data"], [])

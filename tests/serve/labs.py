@@ -5,17 +5,12 @@
 /v1/labs: laboratory reports as tables and as FHIR, and results by page and by id, against the real
 server.
 """
-import re
 import signal
 
-from people import make_key, pages, refused
+from people import REPORT, added, make_key, pages, refused, send_report
 from support import Server, case, equal, expect, main, to_json
 
-MEMBERS = ["analyte", "comparator", "date", "flag", "id", "label", "printed", "range", "source", "unit", "value"]
-CSV = [("Content-Type", "text/csv")]
 FHIR = [("Content-Type", "application/fhir+json")]
-REPORT = (b"date,test,value,unit,reference range,flag\n2025-02-01,LDL,3.1,mmol/L,<3.0,H\n"
-          b"2025-02-01,HbA1c,5.4,%,4.0-5.6,\n2025-03-05,Zonulin,42,ng/mL,,\n2025-03-05,CRP,<0.3,mg/L,<5,\n")
 
 
 def observation(date="2025-04-01", value=5.6, **others):
@@ -25,25 +20,10 @@ def observation(date="2025-04-01", value=5.6, **others):
             "referenceRange": [{"text": "4.0 - 5.6"}], **others}
 
 
-def post(server, body, fields=()):
-    return server.ask("POST", "/v1/labs", [*CSV, *fields], body)
-
-
-def added(answer):
-    equal(answer.status, 201, f"a report ({answer.body[:400]!r})")
-    report = answer.json()
-    equal(sorted(report), ["data", "duplicates", "new", "refusals", "refused"], "members")
-    equal(len(report["data"]), report["new"], "new results")
-    for lab in report["data"]:
-        equal(sorted(lab), MEMBERS, "members of a result")
-        expect(re.fullmatch(r"lab_[0-9a-f]{32}", lab["id"]), "an id", lab)
-    return report
-
-
 @case
 def table_becomes_results_as_they_were_printed():
     with Server() as server:
-        report = added(post(server, REPORT))
+        report = added(send_report(server, REPORT))
         equal((report["new"], report["duplicates"], report["refused"]), (4, 0, 0))
         labs = {lab["label"]: lab for lab in report["data"]}
         ldl = labs["LDL"]
@@ -59,21 +39,21 @@ def table_becomes_results_as_they_were_printed():
 @case
 def ids_are_the_results_own():
     with Server() as server:
-        ids = {lab["id"] for lab in added(post(server, REPORT))["data"]}
+        ids = {lab["id"] for lab in added(send_report(server, REPORT))["data"]}
         equal(len(ids), 4)
-        again = added(post(server, REPORT))
+        again = added(send_report(server, REPORT))
         equal((again["new"], again["duplicates"], again["data"]), (0, 4, []))
         server.restart(signal.SIGKILL)
         equal({lab["id"] for lab in pages(server, "/v1/labs", 3)}, ids)
     with Server() as server:
-        equal({lab["id"] for lab in added(post(server, REPORT))["data"]}, ids, "in another folder")
+        equal({lab["id"] for lab in added(send_report(server, REPORT))["data"]}, ids, "in another folder")
 
 
 @case
 def list_has_the_newest_first_in_pages():
     with Server() as server:
         lines = [f"2024-{month:02}-{day:02},HbA1c,5.{month % 10},%" for month in range(1, 13) for day in (1, 15)]
-        added(post(server, "\n".join(["date,test,value,unit", *lines]).encode()))
+        added(send_report(server, "\n".join(["date,test,value,unit", *lines]).encode()))
         for limit in (1, 7, 24, 100):
             labs = pages(server, "/v1/labs", limit)
             equal(len({lab["id"] for lab in labs}), 24, f"pages of {limit}")
@@ -102,10 +82,10 @@ def reports_that_say_nothing_are_refused():
         for body, status, code in ((b"", 400, "invalid_file_type"), (b"\0\1", 400, "invalid_file_type"),
                                    (b"a,b\n1,2\n", 400, "invalid_file_type"), (b"{", 400, "invalid_file_type"),
                                    (b"date,test,value,unit\n2025-02-30,LDL,x,mmol/L\n", 422, "unprocessable")):
-            answer = post(server, body)
+            answer = send_report(server, body)
             refused(answer, status, code)
             expect(server.data not in answer.json()["error"]["message"], "paths of the server", answer.body)
-        part = added(post(server, b"date,test,value,unit\n2025-02-01,LDL,3.0,mmol/L\n2025-02-31,LDL,3.0,mmol/L\n"))
+        part = added(send_report(server, b"date,test,value,unit\n2025-02-01,LDL,3.0,mmol/L\n2025-02-31,LDL,3.0,mmol/L\n"))
         equal((part["new"], part["refused"], part["refusals"][0]["line"]), (1, 1, 3))
         refused(server.ask("POST", "/v1/labs", [("Origin", "http://evil.example"), ("Content-Type", "text/plain")],
                            REPORT), 415, "unsupported_media_type")
@@ -115,7 +95,7 @@ def reports_that_say_nothing_are_refused():
 def nobody_sees_the_results_of_others():
     with Server(is_open=False) as server:
         ann, bob = make_key(server, "ann"), make_key(server, "bob")
-        lab = added(post(server, REPORT, ann))["data"][0]
+        lab = added(send_report(server, REPORT, ann))["data"][0]
         refused(server.ask("GET", f"/v1/labs/{lab['id']}", bob), 404, "lab_not_found")
         equal(pages(server, "/v1/labs", 10, bob), [])
         equal(server.ask("GET", f"/v1/labs/{lab['id']}", ann).json(), lab)
@@ -127,10 +107,10 @@ def nobody_sees_the_results_of_others():
 def key_makes_one_report_of_many_requests():
     with Server() as server:
         key = [("Idempotency-Key", "k1")]
-        first = added(post(server, REPORT, key))
-        again = post(server, REPORT, key)
+        first = added(send_report(server, REPORT, key))
+        again = send_report(server, REPORT, key)
         equal((added(again), again.field("idempotent-replayed")), (first, "true"))
-        refused(post(server, REPORT + b"\n", key), 409, "idempotency_key_mismatch")
+        refused(send_report(server, REPORT + b"\n", key), 409, "idempotency_key_mismatch")
 
 
 if __name__ == "__main__":
