@@ -17,6 +17,7 @@ What must hold of every turn, however often its server died:
   - its ids have no gap; what any reader saw of it at any time is what is in the log at the end;
   - a step whose output was durable is not run again: the trace shows it as it was, and the
     number of steps that a server ran is the number of those it added;
+  - one that was cancelled and told so does not complete, and no other is cancelled;
   - the cap of three turns in flight counts what is in flight: as many more as there is room for
     are taken, the next one is refused, and in the end all places are free.
 
@@ -104,8 +105,18 @@ class Asker(Writer):
         fields = [*JSON_FIELDS, ("Idempotency-Key", question.name)]
         self.send(request_bytes("POST", "/v1/turns", fields, to_json(body_of(question.text)), self.key))
 
+    def cancel(self, question):
+        question.cancel = "asked"
+        self.in_flight.append(Cancel(question))
+        self.send(request_bytes("POST", f"/v1/turns/{question.turn_id}/cancel", (), b"", self.key))
+
 
 # ---- what happened ----
+
+class Cancel:
+    def __init__(self, question):
+        self.question = question
+
 
 class Person:
     def __init__(self, name, key):
@@ -130,6 +141,7 @@ class Question:
         self.seen = {}          # id: (type, data)
         self.has_ended = False
         self.steps = {}         # those known to be durable, as the trace shows them
+        self.cancel = "no"      # asked, accepted, late
         person.questions.append(self)
 
     def on_event(self, _, number, event):
@@ -151,7 +163,7 @@ class Story:
         self.chance = chance
         self.people = people
         self.n_asked = 0
-        self.n_turns = self.n_reads = 0
+        self.n_reads = 0
 
     def ask(self, person, text=None):
         self.n_asked += 1
@@ -160,6 +172,10 @@ class Story:
 
     def questions(self):
         return [question for person in self.people for question in person.questions]
+
+    def totals(self):
+        n_cancelled = sum(question.cancel == "accepted" for question in self.questions())
+        return {"turns": len(self.questions()), "reads": self.n_reads, "cancelled": n_cancelled}
 
     def take_answer(self, question, status, body):
         if status != 201:
@@ -194,13 +210,22 @@ class Load:
         while self.asks and not self.is_over and len(person.open()) < CAP and self.askers[person].is_open:
             self.askers[person].post(self.story.ask(person))
 
-    def on_answer(self, _, question, status, body):
+    def on_answer(self, asker, question, status, body):
         if self.is_over and status == 503:
+            return
+        if isinstance(question, Cancel):
+            self.on_cancelled(question.question, status, body)
             return
         self.story.take_answer(question, status, body)
         self.n_answers += 1
         if not question.has_ended:
             self.read_again(question)
+        if self.asks and not self.is_over and self.story.chance.random() < 0.1:
+            asker.cancel(question)
+
+    def on_cancelled(self, question, status, body):
+        expect(status in (202, 409), "cancelling", status, body)
+        question.cancel = "accepted" if status == 202 else "late"
 
     def read_again(self, question):
         """From where somebody was, and at times from the beginning, too."""
@@ -356,14 +381,23 @@ def check_all(story, server, began_ms):
             equal(events[number - 1] if number <= len(events) else None, (number, *event),
                   f"{question.turn_id}: what a reader saw")
         turn = check_whole(server, question.turn_id, events, fields, has_crashed=True)
-        equal(turn["status"], "completed", f"{question.turn_id} ({turn['error']})")
+        check_end(question, turn)
         n_added += sum(to_ms(step["started_at"]) >= began_ms for step in question.steps.values())
     fields = story.people[0].fields
     equal(server.metric("weir_turns_steps_total", fields), n_added, "steps that this server ran")
     equal(server.metric("weir_turns_in_flight", fields), 0, "turns in flight")
     for person in story.people:
         check_list(server, person)
-    story.n_turns = len(story.questions())
+
+
+def check_end(question, turn):
+    """A wish to cancel that was acknowledged holds; one whose answer was lost may or may not."""
+    is_cancelled = turn["status"] == "failed" and turn["error"]["code"] == "cancelled"
+    expect(turn["status"] == "completed" or is_cancelled, f"{question.turn_id} has failed", turn["error"])
+    if question.cancel in ("no", "late"):
+        expect(not is_cancelled, f"{question.turn_id} was cancelled, which nobody had asked for")
+    if question.cancel == "accepted":
+        expect(is_cancelled, f"{question.turn_id} was completed, although it had been cancelled")
 
 
 def check_list(server, person):
@@ -415,10 +449,9 @@ def run_folder(template, people, seed, kinds, n_kills, report):
                 look_at_frozen(story, server)
             if n < n_kills - 1:
                 report({"kind": kind})
-        begin = time.monotonic()
         live_to_the_end(story, server)
         equal(server.stop(), 0, "exit status after SIGTERM")
-        report({"kind": kind, "turns": story.n_turns, "reads": story.n_reads, "s": time.monotonic() - begin})
+        report({"kind": kind, **story.totals()})
         shutil.rmtree(folder, ignore_errors=True)
     except Exception as problem:
         where = traceback.extract_tb(sys.exc_info()[2])[-1]
@@ -477,12 +510,11 @@ def run_boundary(template, people, text, boundary, report):
     try:
         question = story.ask(story.people[0], text)
         kill_at(story, server, point, k)
-        n_seen = len(question.seen)
         look_at_frozen(story, server)
         equal(len(question.steps), n_durable, "steps that were durable")
         live_to_the_end(story, server)
         equal(server.stop(), 0, "exit status after SIGTERM")
-        report({"kind": point, "turns": story.n_turns, "reads": story.n_reads, "seen": n_seen})
+        report({"kind": point, **story.totals()})
         shutil.rmtree(folder, ignore_errors=True)
     except Exception as problem:
         where = traceback.extract_tb(sys.exc_info()[2])[-1]
@@ -520,7 +552,7 @@ def fork_job(work, reading, writing):
 
 class Tally:
     def __init__(self):
-        self.n_passed = self.n_failed = self.n_turns = self.n_reads = 0
+        self.n_passed = self.n_failed = self.n_turns = self.n_reads = self.n_cancelled = 0
         self.kinds = {}
 
     def take(self, result):
@@ -533,12 +565,13 @@ class Tally:
         self.n_passed += 1
         self.n_turns += result.get("turns", 0)
         self.n_reads += result.get("reads", 0)
+        self.n_cancelled += result.get("cancelled", 0)
         self.kinds[result["kind"]] = self.kinds.get(result["kind"], 0) + 1
 
     def finish(self, seconds):
         by_kind = ", ".join(f"{kind} {n}" for kind, n in sorted(self.kinds.items()))
         print(f"{self.n_passed + self.n_failed} kills ({by_kind}) in {seconds:.0f} s; {self.n_turns} turns, "
-              f"{self.n_reads} readers")
+              f"{self.n_cancelled} of them cancelled, {self.n_reads} readers")
         print(f"{self.n_passed} passed, {self.n_failed} failed", flush=True)
 
 
