@@ -48,7 +48,7 @@ from turn_rules import (TurnEventParser, body_of, check_whole, get_trace, post_t
 
 PEOPLE = ROOT / "tests" / "data" / "people"
 CAP = 3
-FROZEN = ("--turn-pace", "1h", "--grace", "400ms")
+FROZEN = ("--turn-pace", "1m", "--grace", "400ms")
 # For the boundaries: every path through the steps.
 PATHS = ["How has my resting heart rate changed over the last 90 days, and is that normal?",
          "Is anything interesting in my data?", "thanks!"]
