@@ -127,22 +127,25 @@ void exchange_name(struct exchange *ex, const struct http_head *head)
 }
 
 /* The parameters are decoded here and not with the route: the body may have come rounds later. */
-static bool decode_params(struct exchange *ex, const struct http_head *head, struct request *r)
+static WEIR_MUST_CHECK enum weir_status decode_params(struct exchange *ex,
+                                                      const struct http_head *head,
+                                                      struct request *r)
 {
     struct route_match match;
     struct weir_buf text;
     r->n_params = 0;
-    if (router_find(ex->route, ex->route->method, head->path, &match) != WEIR_OK) return false;
+    if (router_find(ex->route, ex->route->method, head->path, &match) != WEIR_OK)
+        return WEIR_BAD_REQUEST;
     for (unsigned i = 0; i < match.n_params; i++) {
         struct weir_slice raw = match.params[i];
         char *p = arena_alloc(&ex->worker->arena, raw.len);
-        if (!p) return false;
+        if (!p) return WEIR_NOMEM;
         /* Decoded text is never longer, so the buffer neither grows nor moves. */
         text = (struct weir_buf){.ptr = p, .cap = raw.len, .max = raw.len};
-        if (!url_decode(raw, false, &text)) return false;
+        if (!url_decode(raw, false, &text)) return WEIR_BAD_REQUEST;
         r->params[r->n_params++] = weir_buf_slice(&text);
     }
-    return true;
+    return WEIR_OK;
 }
 
 void exchange_run(struct exchange *ex, const struct http_head *head, struct weir_slice body)
@@ -152,8 +155,10 @@ void exchange_run(struct exchange *ex, const struct http_head *head, struct weir
     ex->state = EX_RUNNING;
     w->request.head = head;
     w->request.body = body;
-    if (decode_params(ex, head, &w->request)) ex->route->handle(ex);
-    else exchange_error(ex, WEIR_BAD_REQUEST, "The path has an escape that cannot be read");
+    enum weir_status st = decode_params(ex, head, &w->request);
+    if (st == WEIR_OK) ex->route->handle(ex);
+    else if (st == WEIR_NOMEM) exchange_error(ex, st, NULL);
+    else exchange_error(ex, st, "The path has an escape that cannot be read");
     w->request.head = NULL;
     arena_reset(&w->arena);
 }

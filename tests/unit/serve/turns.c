@@ -2,6 +2,7 @@
 /* What time does to turns: events that expire, keys of requests that may be used anew. */
 #include "serve/idempotency.h"
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "running.h"
 #include "t.h"
@@ -123,6 +124,53 @@ TEST(key_of_a_request_is_good_for_a_day)
     T_EQ(idempotency_sweep(server_store(r.server), clock_wall_ms(&clock_of_test.clock)), 1);
     T_EQ(idempotency_sweep(server_store(r.server), clock_wall_ms(&clock_of_test.clock)), 0);
     stop(&r);
+}
+
+TEST(disk_that_fails_makes_no_turn_and_reading_goes_on)
+{
+    struct running r;
+    char id[TURN_ID_LEN + 1], head[256];
+    start_at(&r, 1779703200000);
+    ask(&r, "POST /v1/turns HTTP/1.1", thanks);
+    take_id(id);
+    fault_arm(FAULT_SYNC, 1, FAULT_FROM);
+    ask(&r, "POST /v1/turns HTTP/1.1", thanks);
+    T_OK(answered("HTTP/1.1 503 ") && answered("\"code\":\"storage_unavailable\""));
+    T_OK(answered("Retry-After: "));
+    snprintf(head, sizeof head, "GET /v1/turns/%s HTTP/1.1", id);
+    ask(&r, head, "");
+    T_OK(answered("HTTP/1.1 200 OK") && answered("\"status\":\"completed\""));
+    ask(&r, "GET /v1/turns HTTP/1.1", "");
+    T_OK(answered(id) && answered("\"next_cursor\":null"));
+    stop(&r);
+    fault_disarm_all();
+}
+
+/* Whatever allocation fails, there is an answer or the connection ends; and then all is as before.
+ */
+TEST(memory_that_fails_breaks_nothing_that_asks)
+{
+    enum { N = 80 };
+    struct running r;
+    char id[TURN_ID_LEN + 1], head[256];
+    start_at(&r, 1779703200000);
+    ask(&r, "POST /v1/turns HTTP/1.1", thanks);
+    take_id(id);
+    static const char *const paths[] = {"", "/trace", "/events"};
+    for (uint64_t n = 1; n <= N; n++) {
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        snprintf(head, sizeof head, "GET /v1/turns/%s%s HTTP/1.1", id, paths[n % 3]);
+        ask(&r, head, "");
+        fault_disarm_all();
+        T_OK(reply_len == 0 || answered("HTTP/1.1 200 ") || answered("HTTP/1.1 503 "));
+    }
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(head, sizeof head, "GET /v1/turns/%s%s HTTP/1.1", id, paths[i]);
+        ask(&r, head, "");
+        T_OK(answered("HTTP/1.1 200 OK"));
+    }
+    stop(&r);
+    T_EQ(r.ended, WEIR_OK);
 }
 
 TEST(sweep_walks_over_all_pages)
