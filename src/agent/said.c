@@ -36,6 +36,22 @@ static void push(struct said *s, struct weir_slice text, double number)
     s->words[s->n++] = (struct said_word){.text = text, .number = number};
 }
 
+/* "One" is too often somebody. */
+static double number_in_words(struct weir_slice word)
+{
+    static const struct {
+        const char *word;
+        double number;
+    } names[] = {{"zero", 0},     {"two", 2},       {"three", 3},      {"four", 4},
+                 {"five", 5},     {"six", 6},       {"seven", 7},      {"eight", 8},
+                 {"nine", 9},     {"ten", 10},      {"twelve", 12},    {"fourteen", 14},
+                 {"fifteen", 15}, {"twenty", 20},   {"thirty", 30},    {"forty", 40},
+                 {"fifty", 50},   {"hundred", 100}, {"thousand", 1000}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (weir_slice_is(word, names[i].word)) return names[i].number;
+    return NAN;
+}
+
 static enum weir_status read_piece(struct said *s, struct weir_slice piece, struct words *words,
                                    struct arena *arena)
 {
@@ -47,7 +63,7 @@ static enum weir_status read_piece(struct said *s, struct weir_slice piece, stru
         bool is_mark = w->kind == WORD_MARK;
         if (is_mark && (w->text.ptr[0] == '?' || w->text.ptr[0] == ';')) push(s, SLICE(""), NAN);
         if (is_mark || is_colour(w->text)) continue;
-        push(s, w->text, w->kind == WORD_NUMBER ? w->number : NAN);
+        push(s, w->text, w->kind == WORD_NUMBER ? w->number : number_in_words(w->text));
     }
     return WEIR_OK;
 }

@@ -107,6 +107,27 @@ TEST(denials_and_ways_of_speaking_are_no_emergencies)
     desk_fini(&d);
 }
 
+TEST(what_only_sounds_dangerous_is_not)
+{
+    struct weir_slice file = t_read_file(T_SOURCE_ROOT "/tests/data/agent/harmless.txt");
+    struct desk d;
+    size_t n = 0;
+    desk_init(&d, "");
+    while (file.len > 0) {
+        const char *end = memchr(file.ptr, '\n', file.len);
+        size_t len = end ? (size_t)(end - file.ptr) : file.len;
+        char line[400];
+        snprintf(line, sizeof line, "%.*s", (int)len, file.ptr);
+        if (line[0] != '#' && strcmp(safety_of_text(&d, line), "none") != 0)
+            t_fail(__FILE__, __LINE__, "%s: %s", line, safety_of_text(&d, line));
+        file = slice_from(file, len < file.len ? len + 1 : len);
+        arena_reset(&d.arena);
+        n++;
+    }
+    T_OK(n > 70);
+    desk_fini(&d);
+}
+
 TEST(danger_is_heard_in_any_case_and_anywhere_in_a_long_text)
 {
     struct desk d;
