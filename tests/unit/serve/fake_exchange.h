@@ -185,6 +185,18 @@ const struct server_options *server_options(const struct server *s)
     return &none;
 }
 
+struct imports *server_imports(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
+struct spool *exchange_take_spool(struct exchange *ex)
+{
+    (void)ex;
+    return NULL;
+}
+
 struct turns *server_turns(struct server *s)
 {
     (void)s;
