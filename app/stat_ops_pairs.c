@@ -82,7 +82,9 @@ static void op_pearson_effective_n(struct call *c)
     struct row x, y;
     size_t n = pairs_of(c, 0, &x, &y);
     double r = stat_pearson(x.x, y.x, n);
-    double n_eff = stat_effective_pairs((double)n, stat_lag1(x.x, n), stat_lag1(y.x, n));
+    double lag_x = stat_lag1(x.x, n), lag_y = stat_lag1(y.x, n);
+    double n_eff =
+        isnan(lag_x) || isnan(lag_y) ? NAN : stat_effective_pairs((double)n, lag_x, lag_y);
     begin(c);
     put_member(c, "r", r);
     put_member(c, "p_naive", stat_correlation_p(r, (double)n));

@@ -34,7 +34,10 @@ static void op_mann_kendall_ar1(struct call *c)
     struct row r = row_of(c, "x");
     scale_row(r);
     double *scratch = room(c, stat_mann_kendall_scratch(r.n));
-    put_mann_kendall(c, stat_mann_kendall_ar1(r.x, r.n, scratch),
+    struct stat_mann_kendall m = stat_mann_kendall_ar1(r.x, r.n, scratch);
+    if (r.n > 2 && m.variance > 0 && isnan(m.lag1))
+        give_reason(c, "the values are a straight line, and nothing is left without it");
+    put_mann_kendall(c, m,
                      (const char *const[]){"S", "lag1_detrended", "lag1_corrected", "inflation",
                                            "z", "p", NULL});
 }
@@ -111,13 +114,16 @@ static void op_welch_effective(struct call *c)
     struct stat_group ga = effective_group(a, known_a, true),
                       gb = effective_group(b, known_b, true);
     struct stat_test t = stat_welch(ga, gb, confidence(c));
+    bool has_df = ga.n > 1 && gb.n > 1;
+    if (!has_df && known_a.n > 1 && known_b.n > 1)
+        give_reason(c, "a group is worth no more than one independent value");
     begin(c);
     put_member(c, "diff", t.estimate / scale);
     put_member(c, "n_eff_a", ga.n);
     put_member(c, "n_eff_b", gb.n);
     put_member(c, "t", t.t);
-    put_member(c, "df", t.df);
-    put_member(c, "p", t.p);
+    put_member(c, "df", has_df ? t.df : NAN);
+    put_member(c, "p", has_df ? t.p : NAN);
     end(c);
 }
 

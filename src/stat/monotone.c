@@ -2,6 +2,7 @@
 /* Tests of order, and how autocorrelation weakens them. */
 #include "stat/monotone.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 
@@ -113,7 +114,15 @@ static void detrend(const double *x, size_t n, double *scratch)
     double *order = scratch + n, *rest = scratch + 2 * n;
     for (size_t i = 0; i < n; i++) order[i] = (double)i;
     struct stat_line line = stat_theil_sen(order, x, n, rest);
-    for (size_t i = 0; i < n; i++) scratch[i] = x[i] - line.slope * (double)i;
+    double least = INFINITY, most = -INFINITY, size = 0;
+    for (size_t i = 0; i < n; i++) {
+        scratch[i] = x[i] - line.slope * (double)i;
+        least = fmin(least, scratch[i]);
+        most = fmax(most, scratch[i]);
+        size = fmax(size, fabs(x[i]));
+    }
+    /* Of a straight line rounding is left, which has no autocorrelation to speak of. */
+    for (size_t i = 0; i < n && most - least <= 8 * DBL_EPSILON * size; i++) scratch[i] = least;
 }
 
 struct stat_mann_kendall stat_mann_kendall_ar1(const double *x, size_t n, double *scratch)

@@ -47,8 +47,10 @@ double stat_pearson(const double *x, const double *y, size_t n)
 {
     if (n < 2 || is_constant(x, n) || is_constant(y, n)) return NAN;
     struct products p = products_of(x, y, n);
-    /* Two roots and not one of the product, which may overflow. */
-    double r = p.xy / (sqrt(p.xx) * sqrt(p.yy));
+    /* One root of the product: rows on one line then give exactly 1. Two where it is too large or
+     * too small for a double. */
+    double squares = p.xx * p.yy;
+    double r = p.xy / (isnormal(squares) ? sqrt(squares) : sqrt(p.xx) * sqrt(p.yy));
     return r > 1 ? 1 : r < -1 ? -1 : r;
 }
 

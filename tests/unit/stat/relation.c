@@ -18,8 +18,10 @@ static double noise(void)
 TEST(pearson_is_one_for_a_line_and_undefined_for_a_constant)
 {
     double x[] = {1, 2, 3, 4}, y[] = {10, 20, 30, 40}, down[] = {4, 3, 2, 1}, same[] = {.1, .1, .1};
-    T_NEAR(stat_pearson(x, y, 4), 1);
-    T_NEAR(stat_pearson(x, down, 4), -1);
+    double twice[] = {2, 4, 6, 8};
+    T_OK(stat_pearson(x, y, 4) == 1);
+    T_OK(stat_pearson(x, twice, 4) == 1);
+    T_OK(stat_pearson(x, down, 4) == -1);
     T_OK(isnan(stat_pearson(x, same, 3)));
     T_OK(isnan(stat_pearson(x, y, 1)));
     T_OK(isnan(stat_pearson(x, y, 0)));
