@@ -150,6 +150,7 @@ static void put_days(struct weir_buf *out, const struct claim *c)
     if (d->b) put_row(out, "b", d->b, d->n_b);
     put_number(out, "weekend", d->weekend);
     put_number(out, "device_change", (double)d->device_change);
+    if (d->device_change_b > 0) put_number(out, "device_change_b", (double)d->device_change_b);
     if (c->kind == CLAIM_ANOMALY) put_number(out, "index", (double)d->index);
     if (c->kind == CLAIM_WINDOWS) {
         weir_json_put_key(out, "one_device");
@@ -217,6 +218,13 @@ static int64_t read_count(const struct weir_json *object, const char *key)
     return is_count && n > -FINDING_DAYS && n < FINDING_DAYS ? n : 0;
 }
 
+/* A place in a row of days. */
+static size_t read_place(const struct weir_json *object, const char *key)
+{
+    int64_t n = read_count(object, key);
+    return n > 0 ? (size_t)n : 0;
+}
+
 static enum weir_status read_days(struct claim_read *out, const struct weir_json *days,
                                   struct arena *arena)
 {
@@ -227,8 +235,9 @@ static enum weir_status read_days(struct claim_read *out, const struct weir_json
     const struct weir_json *one = weir_json_get_str(days, "one_device");
     f->is_one_device = weir_json_type_of(one) != WEIR_JSON_FALSE;
     f->weekend = (uint32_t)read_count(days, "weekend") & 0x7F;
-    f->device_change = (size_t)read_count(days, "device_change");
-    f->index = (size_t)read_count(days, "index");
+    f->device_change = read_place(days, "device_change");
+    f->device_change_b = read_place(days, "device_change_b");
+    f->index = read_place(days, "index");
     out->is_flipped = read_flag(days, "flipped");
     (void)weir_json_double(weir_json_get_str(days, "shift"), &out->shift);
     return WEIR_OK;
@@ -254,11 +263,12 @@ enum weir_status claim_read(struct claim_read *out, const struct weir_json *json
     f->metric = claim_metric(d, agent_text(json, "metric"));
     f->metric_y = claim_metric(d, agent_text(json, "metric_y"));
     f->lag = (int)read_count(json, "lag");
+    f->is_median = weir_slice_is(agent_text(weir_json_get_str(json, "plan"), "stat"), "median");
     out->is_causal = read_flag(json, "causal");
     out->is_confirmed = read_flag(json, "confirmed");
-    out->n_tests = (size_t)read_count(json, "n_tests");
+    out->n_tests = read_place(json, "n_tests");
     out->entries = weir_json_get_str(json, "entries");
     out->answer = weir_json_get_str(json, "answer");
-    out->n = (size_t)read_count(out->answer, "n");
+    out->n = read_place(out->answer, "n");
     return read_days(out, weir_json_get_str(json, "days"), arena);
 }

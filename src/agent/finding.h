@@ -57,7 +57,7 @@ struct claim_days {
     const double *a, *b;
     size_t n_a, n_b;
     uint32_t weekend;
-    size_t device_change, index;
+    size_t device_change, device_change_b, index;
     bool is_one_device;
     double shift;    /* was added to times of day, so that they stay away from midnight */
     bool is_flipped; /* the answer's difference is the other way round */

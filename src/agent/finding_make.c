@@ -258,7 +258,7 @@ static enum weir_status make_groups(struct maker *m, struct claim *value)
     if (st == WEIR_OK) st = add(m, CLAIM_WINDOWS, &c);
     if (st != WEIR_OK) return st;
     set_days(c, &earlier);
-    c->days.device_change = 0;
+    c->days.device_change_b = rows_device_change(&later);
     c->days.b = later.x;
     c->days.n_b = later.n;
     c->days.is_one_device = a == b || a == 0 || b == 0;
@@ -318,6 +318,7 @@ static enum weir_status make_pair(struct maker *m)
     set_days(pair, &x);
     pair->days.b = y.x;
     pair->days.n_b = y.n;
+    pair->days.device_change_b = rows_device_change(&y);
     pair->metric_y = m->plan->with->name;
     pair->lag = m->plan->lag;
     return finish(m, pair, value);

@@ -179,6 +179,7 @@ static enum weir_status set_days(struct inquiry *q, const struct hypothesis *h, 
                                   .n_b = f->b.n,
                                   .weekend = f->weekend,
                                   .device_change = f->device_change,
+                                  .device_change_b = f->device_change_b,
                                   .index = f->index,
                                   .is_one_device = f->is_one_device,
                                   .shift = shift};

@@ -219,6 +219,7 @@ static const struct weir_json *centre_of(const struct judged *j)
         [CLAIM_WEEKDAYS] = ".diff", [CLAIM_PAIR] = ".r",       [CLAIM_ANOMALY] = "",
         [CLAIM_VALUE] = ""};
     const char *name = names[j->read.kind];
+    if (j->read.kind == CLAIM_LEVEL && j->read.finding.is_median) name = ".median";
     size_t len = strlen(name);
     for (const struct weir_json *e = weir_json_first(j->read.entries); e && len > 0;
          e = weir_json_next(e)) {

@@ -121,6 +121,18 @@ TEST(a_rejected_claim_leaves_the_value_that_was_asked_for)
     desk_fini(&c.d);
 }
 
+TEST(a_new_device_bars_the_claim_and_leaves_both_means)
+{
+    struct checked c;
+    desk_init(&c.d, "Compare my resting heart rate in the last 60 days with the previous 60 days");
+    days_add(&c.d, (struct days_of){"resting_heart_rate", 65, -0.05, 0, 1, 0, 140});
+    check(&c);
+    T_EQ_STR(verdict_at(&c, 1), "rejected");
+    T_OK(desk_saw(&c.d, "\"gate\":\"construct_validity\",\"verdict\":\"failed\""));
+    T_OK(value_of(sheet_of(&c), "ds-001.a") < value_of(sheet_of(&c), "ds-001.b"));
+    desk_fini(&c.d);
+}
+
 TEST(conditional_entries_are_tagged)
 {
     struct checked c;
@@ -148,6 +160,7 @@ TEST(an_interval_is_around_its_number_in_its_unit)
         {"Compare my resting heart rate in the last 60 days with the previous 60 days",
          "ds-002.diff", "ds-002"},
         {"What time do I usually go to bed?", "ds-001.avg", "ds-001"},
+        {"Median weight over the last 60 days", "ds-001.median", "ds-001"},
         {"What is the difference in my sleep, weekday minus weekend?", "ds-002.diff", "ds-002"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
