@@ -209,18 +209,6 @@ struct turn_waits *server_turn_waits(struct server *s)
     return NULL;
 }
 
-struct imports *server_imports(struct server *s)
-{
-    (void)s;
-    return NULL;
-}
-
-struct spool *exchange_take_spool(struct exchange *ex)
-{
-    (void)ex;
-    return NULL;
-}
-
 bool exchange_is_local(const struct exchange *ex)
 {
     return ex->is_local;
