@@ -258,6 +258,21 @@ static size_t read_words(const struct tokens *ts, size_t i, struct number *n)
     return used + take_point(ts, i + used, n);
 }
 
+/* "in the 98th percentile" is a share; "the 90th percentile was 68" names what was computed. */
+static size_t read_percentile(const struct tokens *ts, size_t i, struct number *n)
+{
+    const struct token *t = token_at(ts, i);
+    if (t->kind != TOKEN_ORDINAL || !word_in(token_text(ts, i + 1), "percentile|centile")) return 0;
+    size_t the = i >= 2 && word_in(token_text(ts, i - 1), "the|about|around|roughly") ? 2 : 1;
+    if (i < the ||
+        !word_in(token_text(ts, i - the), "in|at|near|around|into|to|above|below|beyond"))
+        return 0;
+    n->value = t->value;
+    n->slack = 0.5;
+    n->unit_class = UNIT_PERCENT;
+    return 1;
+}
+
 /* "an hour and a half" */
 static size_t read_one_and_half(const struct tokens *ts, size_t i, struct number *n)
 {
@@ -390,6 +405,7 @@ static size_t read_amount(const struct tokens *ts, size_t i, struct number *n)
 {
     size_t used = read_digits(ts, i, n);
     if (used == 0) used = read_words(ts, i, n);
+    if (used == 0) used = read_percentile(ts, i, n);
     if (used == 0) return read_one_and_half(ts, i, n);
     n->last = (uint32_t)(i + used - 1);
     n->end = token_at(ts, n->last)->end;
