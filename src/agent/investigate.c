@@ -252,7 +252,9 @@ static void say_nothing(struct inquiry *q, const char *why)
 {
     const struct metric *focus = q->wish->focus;
     size_t from = q->text.len;
-    if (focus) weir_buf_printf(&q->summary, "Nothing was found that goes with %s. ", focus->title);
+    if (focus)
+        weir_buf_printf(&q->summary, "No answer: nothing was found that goes with %s. ",
+                        focus->title);
     weir_buf_append_str(&q->summary, why);
     weir_buf_append_slice(&q->text, weir_buf_slice(&q->summary));
     say(q, from);
