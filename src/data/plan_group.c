@@ -148,7 +148,9 @@ static void show_rows(struct run *r)
 void run_group(struct run *r, const struct points *p)
 {
     struct buckets b;
-    if (p->n == 0 && !(counts_none(r->plan) && r->n_unknown == 0)) {
+    /* Zeros may be listed, but none of them is the most or the least. */
+    bool is_fact = counts_none(r->plan) && r->n_unknown == 0 && r->plan->pick == PICK_NONE;
+    if (p->n == 0 && !is_fact) {
         run_refuse_empty(r);
         return;
     }

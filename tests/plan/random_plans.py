@@ -338,7 +338,7 @@ class Reading:
 
     def group(self, points, values):
         fills = "workouts" in self.plan and self.plan.get("stat") in ("sum", "count")
-        if not points and (not fills or self.unknown):
+        if not points and (not fills or self.unknown or "pick" in self.plan):
             raise NoAnswer("nothing")
         if "pick" not in self.plan:
             return self.shown(self.stat(values))

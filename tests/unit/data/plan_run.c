@@ -112,6 +112,9 @@ TEST(what_cannot_be_answered_has_a_reason_and_no_number)
         {"{'op':'aggregate','workouts':'rowing','stat':'mean'}", NAN, NULL, "no data for minutes"},
         {"{'op':'aggregate','workouts':'rowing','stat':'sum'}", 0, "min", NULL},
         {"{'op':'count','workouts':'rowing'}", 0, "sessions", NULL},
+        {"{'op':'group','workouts':'rowing','field':'sessions','stat':'sum','by':'month',"
+         "'pick':'max'}",
+         NAN, NULL, "no data for rowing sessions"},
         {"{'op':'aggregate','workouts':'walk','field':'km','stat':'sum'}", NAN, NULL,
          "none of the 1 sessions"},
         {"{'op':'aggregate','lab':'hdl'}", NAN, NULL, "no results for HDL"},
