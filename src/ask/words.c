@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bytes to words. First the bytes are made plain (lower case, typographic quotes and dashes as
- * ASCII, what is no letter of ours kept as it is), then they are cut. Any bytes are allowed.
+ * ASCII, pictures as blanks, what is no letter of ours kept as it is), then they are cut. Any bytes
+ * are allowed.
  */
 #include "ask/words.h"
 
@@ -57,6 +58,34 @@ static const struct plain_row *plain_row_at(const char *at, size_t left)
     return NULL;
 }
 
+/*
+ * Pictures, and marks that are not seen: the direction of writing, joiners, variants of pictures.
+ * They say nothing that a question could be about. First and last of three or four bytes.
+ */
+struct unsaid_row {
+    const char *first, *last;
+};
+
+static const struct unsaid_row unsaid_rows[] = {
+    {"\xE2\x80\x8B", "\xE2\x80\x8F"},         {"\xE2\x80\xAA", "\xE2\x80\xAE"},
+    {"\xE2\x81\xA0", "\xE2\x81\xAF"},         {"\xE2\x83\xA0", "\xE2\x83\xBF"},
+    {"\xE2\x98\x80", "\xE2\x9E\xBF"},         {"\xE2\xAC\x80", "\xE2\xAF\xBF"},
+    {"\xEF\xB8\x80", "\xEF\xB8\x8F"},         {"\xEF\xBB\xBF", "\xEF\xBB\xBF"},
+    {"\xF0\x9F\x80\x80", "\xF0\x9F\xBF\xBF"}, {"\xF3\xA0\x80\x80", "\xF3\xA0\x81\xBF"},
+};
+
+/* The bytes of what is not said at this place; 0 when there is nothing of the kind. */
+static size_t count_unsaid(const char *at, size_t left)
+{
+    for (size_t i = 0; i < sizeof unsaid_rows / sizeof *unsaid_rows; i++) {
+        size_t len = strlen(unsaid_rows[i].first);
+        if (left >= len && memcmp(at, unsaid_rows[i].first, len) >= 0 &&
+            memcmp(at, unsaid_rows[i].last, len) <= 0)
+            return len;
+    }
+    return 0;
+}
+
 /* No replacement is longer than twice what it replaces, plus three for "change ". */
 static char *make_plain(struct weir_slice question, struct arena *arena, size_t *len)
 {
@@ -69,6 +98,12 @@ static char *make_plain(struct weir_slice question, struct arena *arena, size_t 
             memcpy(out + n, row->to, strlen(row->to));
             n += strlen(row->to);
             i += strlen(row->from);
+            continue;
+        }
+        size_t n_unsaid = count_unsaid(question.ptr + i, question.len - i);
+        if (n_unsaid > 0) {
+            out[n++] = ' ';
+            i += n_unsaid;
             continue;
         }
         char c = question.ptr[i++];

@@ -57,6 +57,9 @@ TEST(words_numbers_dates_and_clocks_come_apart)
         {"7½ hours ≥ 8", "#7.5 hours >= #8"},
         {"HbA1c, VO₂max and SpO2", "hba1c , vo2max and spo2"},
         {"95% of 1,2", "#95 % of #1 , #2"},
+        {"sleep\xF0\x9F\x98\xB4? \xE2\x80\xAEsteps\xE2\x80\xAC \xE2\x9D\xA4\xEF\xB8\x8F 5\xC2\xB0 "
+         "\xC3\xBCrig",
+         "sleep ? steps #5 \xC3\xBCrig"},
         {"", ""},
     };
     char got[1000];
