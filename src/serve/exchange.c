@@ -190,11 +190,9 @@ struct weir_slice exchange_body(const struct exchange *ex)
     return request_of(ex)->body;
 }
 
-struct spool *exchange_take_spool(struct exchange *ex)
+struct spool *exchange_spool(struct exchange *ex)
 {
-    struct spool *s = checked(ex)->spool;
-    ex->spool = NULL;
-    return s;
+    return checked(ex)->spool;
 }
 
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i)

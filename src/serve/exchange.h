@@ -43,7 +43,7 @@ enum {
     ROUTE_STREAM = 2,
     /*
      * The body is a file, of up to limits.import_bytes, and goes to the disk as it comes: see
-     * exchange_take_spool(). exchange_body() is its SHA-256, as 64 digits.
+     * exchange_spool(). exchange_body() is its SHA-256, as 64 digits.
      */
     ROUTE_FILE = 4,
 };
@@ -64,8 +64,8 @@ struct worker *exchange_worker(struct exchange *ex);
 const struct http_head *exchange_head(const struct exchange *ex);
 struct weir_slice exchange_body(const struct exchange *ex);
 
-/* The body of a row with ROUTE_FILE, for the caller to free. */
-struct spool *exchange_take_spool(struct exchange *ex);
+/* The body of a row with ROUTE_FILE; it goes with the exchange. */
+struct spool *exchange_spool(struct exchange *ex);
 
 /* The i-th parameter of the route's pattern, decoded; never empty. */
 struct weir_slice exchange_param(const struct exchange *ex, unsigned i);

@@ -75,7 +75,7 @@ struct exchange {
     struct answer_field *fields; /* the newest first */
     struct weir_slice origin;    /* allowed to read the answer; empty: none asked */
     struct watch_order *watch;
-    struct spool *spool;   /* the body, of a row with ROUTE_FILE; NULL: none, or taken */
+    struct spool *spool;   /* the body, of a row with ROUTE_FILE; NULL: none */
     struct logged *logged; /* NULL: no access log */
     struct exchange_more *more;
     size_t n_more; /* bytes in them */

@@ -52,24 +52,6 @@ static bool take_name(struct weir_slice name, struct import_wish *wish)
     return is_good;
 }
 
-/* filename="…" of Content-Disposition; what is not quoted ends at a blank or semicolon. */
-static bool find_name(struct weir_slice field, struct weir_slice *name)
-{
-    static const char key[] = "filename=";
-    for (size_t i = 0; i + sizeof key - 1 < field.len; i++) {
-        if (strncasecmp(field.ptr + i, key, sizeof key - 1) != 0) continue;
-        struct weir_slice rest = slice_from(field, i + sizeof key - 1);
-        bool is_quoted = rest.len > 0 && rest.ptr[0] == '"';
-        if (is_quoted) rest = slice_from(rest, 1);
-        size_t len = 0;
-        const char *ends = is_quoted ? "\"" : "; \t";
-        while (len < rest.len && !memchr(ends, rest.ptr[len], strlen(ends))) len++;
-        *name = slice_of(rest.ptr, len);
-        return true;
-    }
-    return false;
-}
-
 static bool take_word(struct exchange *ex, const char *name, char out[IMPORT_WORD_BYTES])
 {
     struct weir_slice text;
@@ -83,14 +65,13 @@ static bool take_word(struct exchange *ex, const char *name, char out[IMPORT_WOR
     return is_good;
 }
 
-static bool take_wish(struct exchange *ex, struct import_wish *wish)
+static bool take_wish(struct exchange *ex, const struct spool *spool, struct import_wish *wish)
 {
-    struct weir_slice text;
-    bool is_named = exchange_query(ex, "name", &text);
-    if (!is_named) {
-        is_named =
-            http_find(exchange_head(ex), "content-disposition", &text) && find_name(text, &text);
-    }
+    struct weir_slice text = spool_name(spool);
+    bool is_named = exchange_query(ex, "name", &text) || text.len > 0;
+    if (!is_named)
+        is_named = http_find(exchange_head(ex), "content-disposition", &text) &&
+                   field_parameter(text, "filename", &text);
     if (!is_named) text = SLICE("import");
     if (!take_name(text, wish)) {
         exchange_error(ex, WEIR_BAD_FIELD,
@@ -108,7 +89,6 @@ static void taking_fini(struct taking *t)
 {
     idempotency_fini(&t->key);
     weir_buf_fini(&t->body);
-    spool_free(t->spool);
 }
 
 static enum weir_status decide(void *user, struct commit_view *view, struct commit *c)
@@ -185,9 +165,11 @@ void imports_post(struct exchange *ex)
                          .now_ms = exchange_wall_ms(ex)};
     memcpy(t->owner, owner.ptr, owner.len);
     if (!data_has_owner(ex) || !data_is_asked_for(ex)) return;
-    if (!take_wish(ex, &t->wish) || !idempotency_read(ex, &t->key)) return;
-    t->spool = exchange_take_spool(ex);
-    resource_work(ex, take_file, answer_taken, t);
+    t->spool = exchange_spool(ex);
+    if (t->spool->status != WEIR_OK)
+        exchange_error(ex, t->spool->status, "%s", spool_error(t->spool));
+    else if (take_wish(ex, t->spool, &t->wish) && idempotency_read(ex, &t->key))
+        resource_work(ex, take_file, answer_taken, t);
 }
 
 /* ---- looking at them ---- */

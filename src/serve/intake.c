@@ -289,7 +289,8 @@ static bool put_body(struct conn *c, const struct http_head *head, struct exchan
     if (!ex) return true;
     if (!ex->spool) return keep_head(c, head, ex) && keep_body(c, data);
     enum weir_status st = spool_add(ex->spool, data);
-    if (st != WEIR_OK) refuse_body(c, ex, st == WEIR_IO ? WEIR_STORAGE : st, NULL);
+    if (st != WEIR_OK)
+        refuse_body(c, ex, st == WEIR_IO ? WEIR_STORAGE : st, spool_error(ex->spool));
     return st == WEIR_OK;
 }
 
@@ -344,11 +345,16 @@ static bool take_body(struct conn *c, const struct http_head *head, struct excha
 /* ---- one request after the other ---- */
 
 /* Whether there is a place for the body of a request that may run; else it is refused. */
-static bool admit_body(struct conn *c, struct exchange *ex, bool is_large)
+static bool admit_body(struct conn *c, struct exchange *ex, const struct http_head *head,
+                       bool is_large)
 {
     enum weir_status st = WEIR_OK;
-    if (ex->route->flags & ROUTE_FILE) st = imports_spool(c->worker->server->imports, &ex->spool);
+    struct weir_slice type;
+    bool is_file = ex->route->flags & ROUTE_FILE;
+    if (is_file) st = imports_spool(c->worker->server->imports, &ex->spool);
     else if (is_large) st = WEIR_TOO_LARGE;
+    if (st == WEIR_OK && is_file && http_find(head, "content-type", &type))
+        st = spool_set_type(ex->spool, type);
     if (st == WEIR_OK) return true;
     ex->closes = true;
     if (c->reason == CLOSE_DONE) c->reason = CLOSE_BAD_REQUEST;
@@ -365,7 +371,7 @@ static bool admit_all(struct conn *c, struct exchange *ex, const struct http_hea
     ex->closes = c->is_last || (head->has_body && head->expects_continue) || is_large;
     if (admit(ex, head)) {
         ex->closes = c->is_last;
-        if (admit_body(c, ex, is_large)) return true;
+        if (admit_body(c, ex, head, is_large)) return true;
     }
     c->is_last |= ex->closes;
     c->must_linger |= ex->closes && head->has_body;

@@ -50,13 +50,42 @@ enum weir_status spool_new(struct spool **out, const char *imports, const char *
     return st;
 }
 
-enum weir_status spool_add(struct spool *s, struct weir_slice bytes)
+static enum weir_status write_file(void *user, struct weir_slice bytes)
 {
+    struct spool *s = user;
     enum weir_status st = file_write_at(&s->file, bytes, s->len);
     if (st != WEIR_OK) return st;
     sha256_add(s->hash, bytes);
     s->len += bytes.len;
     return WEIR_OK;
+}
+
+enum weir_status spool_set_type(struct spool *s, struct weir_slice content_type)
+{
+    static const char form[] = "multipart/";
+    struct weir_slice boundary;
+    size_t len = sizeof form - 1;
+    if (content_type.len < len || strncasecmp(content_type.ptr, form, len) != 0) return WEIR_OK;
+    if (!multipart_boundary(content_type, &boundary)) return WEIR_BAD_TYPE;
+    s->form = mem_alloc(sizeof *s->form);
+    if (!s->form) return WEIR_NOMEM;
+    multipart_init(s->form, boundary, write_file, s);
+    return WEIR_OK;
+}
+
+enum weir_status spool_add(struct spool *s, struct weir_slice bytes)
+{
+    return s->form ? multipart_feed(s->form, bytes) : write_file(s, bytes);
+}
+
+const char *spool_error(const struct spool *s)
+{
+    return s->form ? s->form->error : NULL;
+}
+
+struct weir_slice spool_name(const struct spool *s)
+{
+    return weir_slice_of(s->form ? s->form->name : "");
 }
 
 void spool_end(struct spool *s)
@@ -65,6 +94,7 @@ void spool_end(struct spool *s)
     unsigned char hash[SHA256_BYTES];
     sha256_end(s->hash, hash);
     s->hash = NULL;
+    s->status = s->form ? multipart_end(s->form) : WEIR_OK;
     for (size_t i = 0; i < SHA256_BYTES; i++) {
         s->digest[2 * i] = digits[hash[i] >> 4];
         s->digest[2 * i + 1] = digits[hash[i] & 15];
@@ -75,6 +105,7 @@ void spool_free(struct spool *s)
 {
     if (!s) return;
     sha256_end(s->hash, NULL);
+    mem_free(s->form);
     if (s->is_open) file_close(&s->file);
     if (!s->is_taken && s->folder[0]) {
         (void)unlink(s->path);

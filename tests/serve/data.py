@@ -7,8 +7,12 @@ against the real server.
 """
 import concurrent.futures
 import io
+import json
 import pathlib
+import shutil
 import signal
+import subprocess
+import tempfile
 import zipfile
 
 from people import (CSV, STREAM, TABLE, ask_local, begun, events_of, get_import, make_key, pages, refused,
@@ -208,6 +212,46 @@ def file_may_be_larger_than_other_bodies_up_to_a_limit():
             conn.send(request_bytes("POST", "/v1/memory", [*CSV, ("Content-Length", str(MEBIBYTE + 1))]))
             refused(conn.answer(), 413, "payload_too_large")
             conn.expect_end()
+        expect_no_files(server)
+
+
+def form_of(*parts, boundary="----x"):
+    """A form of (fields, bytes)."""
+    body = b"".join(b"--%s\r\nContent-Disposition: form-data; %s\r\n\r\n%s\r\n" %
+                    (boundary.encode(), fields.encode(), data) for fields, data in parts)
+    return [("Content-Type", f"multipart/form-data; boundary={boundary}")], body + b"--%s--\r\n" % boundary.encode()
+
+
+def send_form(server, query, *parts, **options):
+    fields, body = form_of(*parts, **options)
+    return server.ask("POST", f"/v1/data/imports{query}", fields, body)
+
+
+@case
+def file_may_come_in_a_form():
+    with Server() as server:
+        for query, name in (("", "my days.csv"), ("?name=x.csv", "x.csv")):
+            answer = send_form(server, query, ('name="note"', b"1"), ('name="file"; filename="my days.csv"', TABLE))
+            job = begun(answer)
+            equal((job["file"], job["bytes"]), (name, len(TABLE)))
+            equal(events_of(server, job["id"])[-1][0], "import.completed")
+        expect(shutil.which("curl"), "curl is there")
+        with tempfile.TemporaryDirectory() as folder:
+            path = pathlib.Path(folder) / "from curl.csv"
+            path.write_bytes(table_of(3000))
+            done = subprocess.run(["curl", "-sS", "-F", f"file=@{path}", server.url("/v1/data/imports")],
+                                  stdout=subprocess.PIPE, check=True, timeout=30)
+        job = json.loads(done.stdout)
+        equal((job["file"], job["bytes"]), ("from curl.csv", len(table_of(3000))))
+        events_of(server, job["id"])
+        file = ('name="file"; filename="a.csv"', TABLE)
+        refused(send_form(server, "", file, file), 400, "invalid_request", "two files")
+        refused(send_form(server, "", ('name="file"', TABLE)), 400, "invalid_request", "no file")
+        refused(send_form(server, "", ('name="file"; filename="../.."', TABLE)), 400, "invalid_field", "name")
+        fields, body = form_of(file)
+        refused(server.ask("POST", "/v1/data/imports", fields, body[:-6]), 400, "invalid_request", "ends")
+        refused(server.ask("POST", "/v1/data/imports", [("Content-Type", "multipart/form-data")], body), 415,
+                "unsupported_media_type")
         expect_no_files(server)
 
 

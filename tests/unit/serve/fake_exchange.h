@@ -191,7 +191,7 @@ struct imports *server_imports(struct server *s)
     return NULL;
 }
 
-struct spool *exchange_take_spool(struct exchange *ex)
+struct spool *exchange_spool(struct exchange *ex)
 {
     (void)ex;
     return NULL;
