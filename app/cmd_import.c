@@ -161,7 +161,7 @@ static int server_runs(struct control_answer *answer, void *user)
     (void)answer;
     fprintf(stderr,
             "weir: a server runs on %s and has its data open. Stop it for the time of the import, "
-            "or import into another folder with --data.\n",
+            "import over HTTP (POST /v1/data/imports), or into another folder with --data.\n",
             i->folder);
     return EXIT_FAILED;
 }

@@ -24,8 +24,8 @@ static int server_runs(struct control_answer *answer, void *user)
     const struct opening *o = user;
     (void)answer;
     fprintf(stderr,
-            "weir: a server runs on %s and has its data open. Stop it first, or read another "
-            "folder with --data.\n",
+            "weir: a server runs on %s and has its data open. Stop it first, read another folder "
+            "with --data, or use weir ask, which asks the server.\n",
             o->folder);
     return EXIT_FAILED;
 }
