@@ -72,9 +72,10 @@ void memory_add(struct remembering *r, const struct entry_of_memory *e)
     bool is_known;
     if (r->n == MOST_ENTRIES || !e->text[0]) return;
     for (size_t i = 0; i < r->n; i++)
-        if (strcmp(r->keys[i], e->key) == 0) return;
+        if (strcmp(r->keys[i], e->key) == 0 || strcmp(r->texts[i], e->text) == 0) return;
     const struct weir_json *same = find(r->c, e, &is_known);
     if (is_known) return;
+    snprintf(r->texts[r->n], sizeof r->texts[0], "%s", e->text);
     snprintf(r->keys[r->n++], sizeof r->keys[0], "%s", e->key);
     weir_json_put_begin_object(r->out);
     if (same) {

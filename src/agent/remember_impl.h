@@ -26,7 +26,7 @@ struct entry_of_memory {
 struct remembering {
     struct agent_case *c;
     struct weir_buf *out;
-    char keys[MEMORY_KEYS][MEMORY_KEY_BYTES];
+    char keys[MEMORY_KEYS][MEMORY_KEY_BYTES], texts[MEMORY_KEYS][MEMORY_TEXT_BYTES];
     size_t n;
 };
 

@@ -13,7 +13,7 @@
 #include "base/slice.h"
 #include "data/day.h"
 
-static const double rough_share = 0.01; /* minutes lose their decimals when it is as little */
+static const double rough_share = 0.015; /* minutes lose their decimals when it is as little */
 
 enum { HOUR = 60, DAY_MINUTES = 24 * HOUR, SAY_BYTES = 1024 };
 
@@ -400,19 +400,32 @@ void say_having(struct voice *v, const struct told *t)
     say_limits(v, &p->having, unit);
 }
 
+/* What stands between the names of a list: how many are still to come decides. */
+static const char *list_mark(size_t n_said, size_t n_left)
+{
+    if (n_said == 0) return "";
+    return n_left == 1 ? " and " : ", ";
+}
+
 static void say_weekdays(struct voice *v, uint32_t set, bool is_not)
 {
-    enum { WORKWEEK = 0x1F, WEEKEND = 0x60, ALL = 0x7F };
+    enum { WORKWEEK = 0x1F, WEEKEND = 0x60, ALL = 0x7F, WEEK = 7, MANY = 4 };
     if (is_not) set = ~set & ALL;
     if (set == WORKWEEK || set == WEEKEND) {
         say(v, " on %s", set == WORKWEEK ? "weekdays" : "weekends");
         return;
     }
-    const char *before = " on ";
-    for (unsigned i = 0; i < 7; i++) {
+    size_t n = (size_t)__builtin_popcount(set), n_said = 0;
+    bool is_rest = n > MANY && n < WEEK;
+    say(v, is_rest ? " on all days but " : " on ");
+    if (is_rest) {
+        set = ~set & ALL;
+        n = WEEK - n;
+    }
+    for (unsigned i = 0; i < WEEK; i++) {
         if (!(set >> i & 1)) continue;
-        say(v, "%s%ss", before, day_weekday_name(i));
-        before = " and ";
+        say(v, "%s%ss", list_mark(n_said, n - n_said), day_weekday_name(i));
+        n_said++;
     }
 }
 

@@ -240,20 +240,42 @@ static void say_anomaly(struct voice *v, const struct told *t)
 
 /* ---- not shown ---- */
 
+static bool is_compared(const struct told *t)
+{
+    return t->has_plan && t->plan.op == PLAN_COMPARE &&
+           (told_is(t->kind, "windows") || told_is(t->kind, "weekdays"));
+}
+
+/* What is not shown, as a clause behind "your data"; dates only where they need no home. */
+static void say_not_shown(struct voice *v, const struct told *t, struct weir_slice what,
+                          bool was_value)
+{
+    char title[VOICE_TITLE_BYTES];
+    title_of(t, title);
+    if (is_compared(t) && was_value) {
+        say(v, "do not support a difference");
+    } else if (is_compared(t) && v->is_dated) {
+        say(v, "show no difference of your %s", title);
+        say_group_of(v, t, false);
+        say(v, " against");
+        say_group_of(v, t, true);
+    } else {
+        if (what.len > 0) say(v, "%.*s", (int)what.len, what.ptr);
+        else say(v, "do not give a clear answer about your %s", title);
+        if (!was_value) say_loose_window(v, t);
+    }
+}
+
 static void say_nothing(struct voice *v, const struct told *t, const struct told *value)
 {
     struct weir_slice what = behind(t->assessment, "these days "), why = {0};
-    char title[VOICE_TITLE_BYTES];
     const char *cut = what.len > 0 ? memmem(what.ptr, what.len, ", for ", 6) : NULL;
     if (cut) {
         why = slice_from(what, (size_t)(cut - what.ptr) + 6);
         what.len = (size_t)(cut - what.ptr);
     }
-    title_of(t, title);
     say(v, value ? "But your data " : "Your data ");
-    if (what.len > 0) say(v, "%.*s", (int)what.len, what.ptr);
-    else say(v, "do not give a clear answer about your %s", title);
-    if (!value) say_loose_window(v, t);
+    say_not_shown(v, t, what, value != NULL);
     if (why.len > 0) say(v, ": %.*s", (int)why.len, why.ptr);
     say(v, ".");
 }

@@ -398,12 +398,24 @@ static void say_distribution(struct voice *v, const struct told *t)
 
 /* ---- two numbers ---- */
 
+/* The other days of the week than the first group has. */
+static bool is_rest_of_week(const struct plan_where *own, const struct plan_where *other)
+{
+    enum { ALL = 0x7F };
+    const struct plan_condition *a = &own->conditions[0], *b = &other->conditions[0];
+    return own->n == 1 && other->n == 1 && a->kind == WHERE_WEEKDAY && b->kind == WHERE_WEEKDAY &&
+           !a->is_not && !b->is_not && (a->set ^ b->set) == ALL &&
+           __builtin_popcount(b->set) < __builtin_popcount(a->set) &&
+           __builtin_popcount(b->set) != 2;
+}
+
 void say_group_of(struct voice *v, const struct told *t, bool is_b)
 {
     const struct plan_where *own = is_b ? &t->plan.where_b : &t->plan.where;
     const struct plan_where *other = is_b ? &t->plan.where : &t->plan.where_b;
     bool has_windows = t->from != t->from_b || t->to != t->to_b;
-    if (own->n == 0 && other->n > 0) say(v, " on the other days");
+    bool is_rest = own->n == 0 ? other->n > 0 : is_rest_of_week(own, other);
+    if (is_rest) say(v, " on the other days");
     else if (own->n > 0) say_where(v, own);
     if (has_windows) say_span(v, is_b ? t->from_b : t->from, is_b ? t->to_b : t->to);
 }
