@@ -42,7 +42,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 
 from crowd import Crowd, Reader, Writer  # noqa: E402
 from support import (JSON_FIELDS, PATIENCE, ROOT, WAIT_S, Closed, Failure, Server, equal,  # noqa: E402
-                     expect, program, request_bytes, to_json, weir)
+                     expect, program, request_bytes, to_json, wait_until, weir)
 from turn_rules import (TurnEventParser, body_of, check_whole, get_trace, post_turn,  # noqa: E402
                         read_events)
 
@@ -326,6 +326,10 @@ def look_at_frozen(story, server):
     server.env = {}
     server.options, options = [*server.options, *FROZEN], server.options
     server.start()
+    # Those with a wish to cancel end now, and give their places back.
+    fields = story.people[0].fields
+    wait_until(lambda: server.metric("weir_turns_waiting", fields) == server.metric("weir_turns_in_flight", fields),
+               "all turns stand still")
     for person in story.people:
         now = set(in_flight(server, person))
         known = {question.turn_id for question in person.open() if question.turn_id}
