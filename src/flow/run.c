@@ -196,6 +196,9 @@ static void finish(struct run *r, const struct flow_failure *failure)
 
 static void progress(struct run *r, uint64_t pause_ms)
 {
+    /* Of an end that was refused: it did not happen. */
+    flow_step_free(r->hook);
+    r->hook = NULL;
     r->pause_ms = pause_ms;
     r->phase = PHASE_FINAL;
     flow_outbox_finish(r, FINAL_PROGRESS);

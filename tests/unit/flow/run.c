@@ -69,12 +69,17 @@ static const struct step steps[] = {
 };
 static const struct workflow trial = {
     .name = "trial", .steps = steps, .n_steps = 2, .keep_ms = -1, .on_end = on_end};
+static const struct workflow short_trial = {
+    .name = "short", .steps = steps, .n_steps = 1, .keep_ms = -1, .on_end = on_end};
 
 static struct fake_clock fake;
 
 static struct desk open_desk(void)
 {
-    struct desk d = {.workflows = {&trial}, .n_workflows = 1, .n_threads = 2, .clock = &fake.clock};
+    struct desk d = {.workflows = {&trial, &short_trial},
+                     .n_workflows = 2,
+                     .n_threads = 2,
+                     .clock = &fake.clock};
     memset(&plan, 0, sizeof plan);
     fake_clock_init(&fake, 1700000000000);
     desk_open(&d, t_temp_dir());
@@ -257,6 +262,18 @@ TEST(what_a_step_puts_is_refused_with_it_and_the_step_tried_again)
     T_EQ_STR(doc.owner, "somebody");
     T_EQ(doc.version, 1);
     doc_fini(&doc);
+    desk_close(&d);
+}
+
+TEST(an_end_that_is_refused_with_the_last_step_leaves_nothing_behind)
+{
+    struct desk d = open_desk();
+    plan.puts = true;
+    desk_run(&d, &short_trial, "r1", "{}");
+    pass_until(&d, 1, 500);
+    desk_wait(&desk_ended, 1);
+    T_EQ(plan.n_ended, 2);
+    expect_end(&d, "tried tried completed", "{\"code\":\"ok\",\"cost\":0.5}");
     desk_close(&d);
 }
 
