@@ -30,6 +30,7 @@ struct expert {
     struct weir_buf findings, facts, judgements, says, caveats, urgent;
     struct claim_wish wish;
     bool is_about_person; /* and not about people in general */
+    bool has_several;     /* subjects: a caveat has to say whose it is */
     const char *last_caveat;
     bool has_urgent[2]; /* by urgency: it was said */
 };
@@ -203,18 +204,32 @@ static void say_alarm(struct expert *e, const struct judgement *j)
     end_sentence(e, &e->urgent, NULL);
 }
 
+/* "A value of 42 bpm for resting heart rate", but "A value of 6,000 steps". */
+static void say_told(struct expert *e, const struct topic *t, double value)
+{
+    say(e, "A value of ");
+    put_amount(&e->text, t, value);
+    if (strcmp(spoken_unit(t), topic_title(t)) != 0)
+        weir_buf_printf(&e->text, " for %s", topic_title(t));
+}
+
+/* Judging the person's own value instead would look like an answer to what was asked. */
+static void say_refused(struct expert *e, const struct topic *t)
+{
+    say_told(e, t, t->refused);
+    say(e, " is hardly possible: please check the number and its unit. If it is what was measured "
+           "and you feel unwell, get help now.");
+    end_sentence(e, &e->says, NULL);
+}
+
 /* Of an own value the gates decide whether its number may be said, so it is not said here. */
 static void say_value(struct expert *e, const struct judgement *j)
 {
     if (j->own) {
         say(e, "Measured against public limits, your ");
         say(e, j->topic->analyte ? "newest " : "average ");
-    } else {
-        say(e, "A value of ");
-        put_amount(&e->text, j->topic, j->topic->told);
-        say(e, " for ");
-    }
-    say(e, topic_title(j->topic));
+        say(e, topic_title(j->topic));
+    } else say_told(e, j->topic, j->topic->told);
 }
 
 /* A limit in the unit that is spoken, with its entry. */
@@ -284,10 +299,10 @@ static void say_caveat(struct expert *e, const struct judgement *j)
 {
     const char *caveat = j->topic->subject->caveat;
     if (e->last_caveat && strcmp(e->last_caveat, caveat) == 0) return;
+    say(e, e->last_caveat ? "About " : e->has_several ? "Keep in mind about " : "Keep in mind");
+    if (e->has_several) say(e, topic_title(j->topic));
+    weir_buf_printf(&e->text, ": %s.", caveat);
     e->last_caveat = caveat;
-    say(e, "Keep in mind: ");
-    say(e, caveat);
-    say(e, ".");
     end_sentence(e, &e->caveats, NULL);
     if (j->printed_range.len == 0) return;
     say(e, "Your laboratory printed a range of its own, which counts first.");
@@ -334,6 +349,10 @@ static void put_judgement(struct weir_buf *out, const struct judgement *j)
 static enum weir_status judge(struct expert *e, const struct topic *t)
 {
     struct judgement j = {.topic = t, .value = t->value};
+    if (isnan(t->value) && !isnan(t->refused)) {
+        say_refused(e, t);
+        return WEIR_OK;
+    }
     enum weir_status st = isnan(j.value) ? find_own(e, &j) : WEIR_OK;
     if (st != WEIR_OK) return st;
     j.bands = fact_bands(t->subject->name, &e->person, &j.n_bands, &j.needs);
@@ -387,6 +406,7 @@ static enum weir_status judge_all(struct expert *e, struct weir_slice question)
     e->is_about_person = is_about_person(e->c);
     if (st == WEIR_OK) st = topics_read(&topics, question, e->c->arena);
     if (st == WEIR_OK && topics.n == 0) st = topics_read(&topics, e->c->question, e->c->arena);
+    e->has_several = st == WEIR_OK && topics.n > 1;
     for (size_t i = 0; st == WEIR_OK && i < topics.n && i < MOST_JUDGED; i++)
         st = judge(e, &topics.list[i]);
     if (st != WEIR_OK || topics.n > 0 || is_beside(e->c)) return st;

@@ -66,6 +66,7 @@ static void add_topic(struct topics *topics, struct weir_slice name)
                                                .analyte = a,
                                                .told = NAN,
                                                .value = NAN,
+                                               .refused = NAN,
                                                .unit = m ? m->unit : a->unit};
 }
 
@@ -167,14 +168,25 @@ static const char *read_unit(const struct topic *t, const struct words *w, size_
     return NULL;
 }
 
-/* Takes the number at word i for the topic's value, if it can be. */
+/*
+ * Takes the number at word i for the topic's value, if it can be. One that cannot be is kept as
+ * refused when its unit, or "a pulse of 1000", shows that it was meant.
+ */
 static bool take_value(struct topic *t, const struct words *w, size_t i, double told)
 {
     const char *unit = read_unit(t, w, i + 1);
     double value;
     bool is_assumed = !unit;
     if (!unit) unit = likely_unit(t, told);
-    if (!convert(t, unit, told, &value) || !is_possible(t, value)) return false;
+    if (!convert(t, unit, told, &value)) return false;
+    if (!is_possible(t, value)) {
+        const struct weir_slice before = i > 0 ? w->list[i - 1].text : SLICE("");
+        bool is_meant = !is_assumed || weir_slice_is(before, "of");
+        if (!is_meant || weir_slice_is(before, "-")) return false; /* the sign is a word apart */
+        t->refused = told;
+        t->unit = unit;
+        return false;
+    }
     t->told = told;
     t->value = value;
     t->unit = unit;

@@ -19,6 +19,7 @@ struct topic {
     const struct analyte *analyte; /* is not NULL */
     double told;                   /* the value that the text gives it, in `unit`; NAN: none */
     double value;                  /* the same in the unit of the catalogue */
+    double refused;                /* what it gives that no body can have; NAN: nothing */
     const char *unit;              /* the one spoken of */
     bool is_assumed;               /* the text did not say the unit: the size of the value did */
 };

@@ -104,6 +104,30 @@ TEST(a_value_that_is_told_is_ordered_with_its_source)
     close_bench(&b);
 }
 
+TEST(a_value_that_cannot_be_is_not_answered_by_another)
+{
+    struct bench b;
+    open_bench(&b);
+    add_days(b.data, "resting_heart_rate", 64);
+    const struct weir_json *r = ask(&b, "is a resting heart rate of 1000 normal?");
+    T_OK(says(r, "A value of 1,000 bpm for resting heart rate is hardly possible"));
+    T_OK(!says(r, "public limits"));
+    is_verified(&b, "is a resting heart rate of 1000 normal?", r);
+    T_OK(says(ask(&b, "is 6000 steps enough?"), "A value of 6,000 steps is below"));
+    close_bench(&b);
+}
+
+TEST(each_caveat_of_several_says_whose_it_is)
+{
+    struct bench b;
+    open_bench(&b);
+    const struct weir_json *r = ask(&b, "is an LDL of 124 and an HDL of 50 ok?");
+    T_OK(says(r, "Keep in mind about LDL cholesterol: "));
+    T_OK(says(r, "About HDL cholesterol: "));
+    T_OK(says(ask(&b, "is an LDL of 124 ok?"), "Keep in mind: "));
+    close_bench(&b);
+}
+
 TEST(a_dangerous_value_comes_with_help_first)
 {
     struct bench b;

@@ -7,7 +7,7 @@
 
 #include "../../t.h"
 
-/* "ldl=124 mg/dL|hdl" : the subjects, and the values they are given. */
+/* "ldl=124 mg/dL|hdl!9000 mg/dL": the subjects, the values they are given or cannot have. */
 static const char *read(const char *text)
 {
     static char out[512];
@@ -21,6 +21,8 @@ static const char *read(const char *text)
         const struct topic *t = &topics.list[i];
         len += (size_t)snprintf(out + len, sizeof out - len, "%s%s", i > 0 ? "|" : "",
                                 t->subject->name);
+        if (!isnan(t->refused))
+            len += (size_t)snprintf(out + len, sizeof out - len, "!%g %s", t->refused, t->unit);
         if (!isnan(t->told))
             len += (size_t)snprintf(out + len, sizeof out - len, "=%g %s%s", t->told, t->unit,
                                     t->is_assumed ? "?" : "");
@@ -65,6 +67,14 @@ TEST(numbers_that_are_no_values_are_left_alone)
     READS("is my vitamin D ok?", "vitamin_d_25oh");
     READS("what do you think of my holiday?", "");
     READS("", "");
+}
+
+TEST(a_value_that_cannot_be_is_refused_where_it_was_meant)
+{
+    READS("is a resting heart rate of 1000 normal?", "resting_heart_rate!1000 bpm");
+    READS("is 500 hours of sleep ok?", "sleep_minutes!500 h");
+    READS("is my resting heart rate ok 1000 people asked", "resting_heart_rate");
+    READS("is -5 bpm a normal resting heart rate?", "resting_heart_rate");
 }
 
 TEST(a_panel_is_all_its_subjects)
