@@ -403,13 +403,22 @@ static void start_thread(struct imports *i)
     pthread_attr_destroy(&attributes);
 }
 
-void imports_add(struct imports *i, const char *id)
+/* Under the lock, or before there are threads. One that waits already does not wait twice. */
+static void push(struct imports *i, struct weir_slice id)
 {
+    struct list_node *n = list_first(&i->waiting);
+    for (; n; n = list_next(&i->waiting, n))
+        if (weir_slice_is(id, CONTAINER_OF(n, struct waiting, node)->id)) return;
     struct waiting *w = mem_zalloc(sizeof *w);
     if (!w) return; /* it is taken up at the next start */
-    memcpy(w->id, id, sizeof w->id);
-    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    memcpy(w->id, id.ptr, IMPORT_ID_LEN);
     list_push_back(&i->waiting, &w->node);
+}
+
+void imports_add(struct imports *i, const char *id)
+{
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    push(i, weir_slice_of(id));
     start_thread(i);
     CHECK(pthread_mutex_unlock(&i->lock) == 0);
 }
@@ -438,14 +447,34 @@ enum weir_status imports_new(struct imports **out, struct store *store, struct t
     return WEIR_OK;
 }
 
-enum weir_status imports_start(struct imports *i)
+static enum weir_status push_slot(void *user, const struct doc *doc)
+{
+    if (import_is_id(doc->body)) push(user, doc->body);
+    return WEIR_OK;
+}
+
+/* What is no import any more, or never became one, is found by a thread, and removed. */
+static enum weir_status push_folders(struct imports *i)
 {
     DIR *dir = opendir(i->folder);
     if (!dir) return errno == ENOENT ? WEIR_OK : WEIR_IO;
-    /* What is no import any more, or never became one, is found by the thread, and removed. */
     for (const struct dirent *e; (e = readdir(dir));)
-        if (import_is_id(weir_slice_of(e->d_name))) imports_add(i, e->d_name);
+        if (import_is_id(weir_slice_of(e->d_name))) push(i, weir_slice_of(e->d_name));
     closedir(dir);
+    return WEIR_OK;
+}
+
+/* Whoever has a place has an import, also when its file is lost: then it fails, and the place is
+ * free. */
+enum weir_status imports_start(struct imports *i)
+{
+    const struct doc_query query = {.kind = SLICE("import_slot"), .limit = SIZE_MAX};
+    enum weir_status st = store_doc_list(i->store, &query, push_slot, i);
+    if (st == WEIR_OK) st = push_folders(i);
+    if (st != WEIR_OK) return st;
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    for (int n = 0; n < IMPORTS_THREADS && !list_is_empty(&i->waiting); n++) start_thread(i);
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
     return WEIR_OK;
 }
 

@@ -16,6 +16,7 @@ enum {
     LOCATION_BYTES = IMPORT_ID_LEN + 24,
     WHY_BYTES = 512,
     COMMIT_BYTES = 8192,
+    IMPORT_VALUES_BYTES = 8 << 20, /* of one, as values */
 };
 
 static const struct document_kind import_kind = {"upload", import_is_id, WEIR_NOT_FOUND};
@@ -191,11 +192,26 @@ struct watching {
     const char *why; /* it cannot begin where it was asked to; NULL: it can */
 };
 
+static bool is_expired(struct exchange *ex, struct weir_slice import)
+{
+    int64_t at;
+    const struct weir_json *json = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(IMPORT_VALUES_BYTES);
+    bool has_ended = doc && weir_json_parse(doc, import, &json, NULL) == WEIR_OK &&
+                     clock_parse(weir_json_text(weir_json_get_str(json, "completed_at")), &at);
+    weir_json_doc_free(doc);
+    int64_t keep_ms = (int64_t)IMPORT_LOG_KEEP_DAYS * 24 * 3600 * 1000;
+    return has_ended && exchange_wall_ms(ex) - at >= keep_ms;
+}
+
 static void begin_events(struct exchange *ex, struct document_asked *a)
 {
     struct watching *w = CONTAINER_OF(a, struct watching, asked);
     char log[64];
     if (!w->wants_stream) exchange_json(ex, 200, a->doc.body);
+    else if (is_expired(ex, a->doc.body))
+        exchange_error(ex, WEIR_EVENTS_EXPIRED, "the events are kept for %d days",
+                       IMPORT_LOG_KEEP_DAYS);
     else if (w->why) exchange_error(ex, WEIR_BAD_FIELD, "%s", w->why);
     else exchange_watch(ex, import_log(log, a->id), &w->how);
 }

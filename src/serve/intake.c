@@ -282,6 +282,12 @@ static void await_body(struct conn *c, const struct http_head *head, struct exch
     conn_mark_dirty(c);
 }
 
+/* What went wrong with a file, as clients know it. */
+static enum weir_status told(enum weir_status st)
+{
+    return st == WEIR_IO || st == WEIR_NO_SPACE ? WEIR_STORAGE : st;
+}
+
 /* Some of a body, wherever it belongs; false when the request was refused for it. */
 static bool put_body(struct conn *c, const struct http_head *head, struct exchange *ex,
                      struct weir_slice data)
@@ -289,8 +295,7 @@ static bool put_body(struct conn *c, const struct http_head *head, struct exchan
     if (!ex) return true;
     if (!ex->spool) return keep_head(c, head, ex) && keep_body(c, data);
     enum weir_status st = spool_add(ex->spool, data);
-    if (st != WEIR_OK)
-        refuse_body(c, ex, st == WEIR_IO ? WEIR_STORAGE : st, spool_error(ex->spool));
+    if (st != WEIR_OK) refuse_body(c, ex, told(st), spool_error(ex->spool));
     return st == WEIR_OK;
 }
 
@@ -358,7 +363,7 @@ static bool admit_body(struct conn *c, struct exchange *ex, const struct http_he
     if (st == WEIR_OK) return true;
     ex->closes = true;
     if (c->reason == CLOSE_DONE) c->reason = CLOSE_BAD_REQUEST;
-    exchange_error(ex, st == WEIR_IO ? WEIR_STORAGE : st, NULL);
+    exchange_error(ex, told(st), NULL);
     return false;
 }
 

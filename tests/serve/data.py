@@ -17,7 +17,7 @@ import zipfile
 
 from people import (CSV, STREAM, TABLE, ask_local, begun, events_of, get_import, make_key, pages, refused,
                     send_file, table_of, whole)
-from support import MEBIBYTE, Server, case, equal, expect, main, request_bytes, wait_until
+from support import MEBIBYTE, Server, Skip, case, equal, expect, main, request_bytes, wait_until
 
 def metrics_of(server, fields=()):
     answer = server.ask("GET", "/v1/data/metrics", fields)
@@ -29,6 +29,11 @@ def series_of(server, query, fields=()):
     answer = server.ask("GET", f"/v1/data/series?{query}", fields)
     equal(answer.status, 200, f"series ({answer.body[:200]!r})")
     return [(row["day"], row["value"]) for row in answer.json()["data"]]
+
+
+def get_status(folder, job_id):
+    """Whether the file of an import is still there: it was not done."""
+    return "there" if (pathlib.Path(folder) / "imports" / job_id).exists() else "gone"
 
 
 def expect_no_files(server):
@@ -162,6 +167,22 @@ def import_goes_on_after_a_kill_and_ends_once():
             equal(after["status"], "completed", str(after["error"]))
             expect_no_files(server)
         equal(metrics_of(server)["steps"]["n"], 11200)
+
+
+@case
+def import_whose_file_was_lost_fails_and_the_next_may_come():
+    with Server() as server:
+        job = begun(send_file(server, table_of(11000)))
+        server.kill()
+        if get_status(server.data, job["id"]) != "there":
+            raise Skip("it was too fast to be interrupted")
+        shutil.rmtree(pathlib.Path(server.data) / "imports")
+        server.start()
+        events = events_of(server, job["id"])
+        equal(events[-1][0], "import.failed")
+        after = get_import(server, job["id"]).json()
+        equal((after["status"], bool(after["error"]["message"])), ("failed", True))
+        equal(whole(server, TABLE)[0]["status"], "completed")
 
 
 # ---- bodies ----
