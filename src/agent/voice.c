@@ -534,6 +534,13 @@ void say_number(struct voice *v, struct sheet_number n)
     say(v, "**");
 }
 
+/* Times of day are early and late, and have no totals. */
+bool told_is_clock(const struct told *t)
+{
+    return t->has_plan && t->plan.subject == PLAN_OF_METRIC &&
+           t->plan.metric->daily == DAILY_CIRCULAR;
+}
+
 bool told_is(struct weir_slice a, const char *b)
 {
     return weir_slice_is(a, b);

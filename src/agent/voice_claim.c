@@ -11,12 +11,6 @@
 
 #include "base/slice.h"
 
-static bool is_clock(const struct told *t)
-{
-    return t->has_plan && t->plan.subject == PLAN_OF_METRIC &&
-           t->plan.metric->daily == DAILY_CIRCULAR;
-}
-
 static bool is_conditional(const struct told *t)
 {
     return told_is(t->verdict, "conditional");
@@ -78,7 +72,7 @@ static void say_direction(struct voice *v, const struct told *t, bool is_down)
     char title[VOICE_TITLE_BYTES];
     bool is_maybe = is_conditional(t);
     title_of(t, title);
-    if (is_clock(t))
+    if (told_is_clock(t))
         say(v, "Your %s %s %s", title, is_maybe ? "may have moved" : "moved",
             is_down ? "earlier" : "later");
     else if (is_maybe) say(v, "Your %s may have %s", title, is_down ? "fallen" : "risen");
@@ -113,7 +107,7 @@ static void say_trend(struct voice *v, const struct told *t)
 static const char *more_word(const struct told *t, struct sheet_number d)
 {
     bool is_more = d.value > 0;
-    if (is_clock(t)) return is_more ? "later" : "earlier";
+    if (told_is_clock(t)) return is_more ? "later" : "earlier";
     if (strcmp(d.unit, "min") == 0) return is_more ? "longer" : "shorter";
     return is_more ? "higher" : "lower";
 }

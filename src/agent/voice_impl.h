@@ -100,3 +100,4 @@ void say_against(struct voice *v, const struct told *t);
 /* `value` is the finding that this claim is beside of, when it was said before; else NULL. */
 void say_claim(struct voice *v, const struct told *t, const struct told *value);
 bool told_is(struct weir_slice a, const char *b);
+bool told_is_clock(const struct told *t); /* it is about a time of day */

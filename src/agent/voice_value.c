@@ -8,11 +8,6 @@
 #include "base/slice.h"
 #include "data/day.h"
 
-static bool is_clock(const struct told *t)
-{
-    return t->plan.subject == PLAN_OF_METRIC && t->plan.metric->daily == DAILY_CIRCULAR;
-}
-
 static const char *counted(const struct told *t)
 {
     static const char *const words[] = {"days with data", "sessions", "results"};
@@ -58,7 +53,7 @@ static void say_mean(struct voice *v, const struct told *t, struct sheet_number 
 {
     char title[VOICE_TITLE_BYTES];
     title_of(t, title);
-    say(v, is_clock(t) ? "Your %s was, on average, " : "Your %s averaged ", title);
+    say(v, told_is_clock(t) ? "Your %s was, on average, " : "Your %s averaged ", title);
     say_number(v, n);
     say_when(v, t);
     say_n(v, t, n);
@@ -73,7 +68,7 @@ static const char *end_word(const struct told *t, bool is_low, const char *unit)
                        ? p->field == FIELD_MINUTES || p->field == FIELD_KM
                        : p->subject == PLAN_OF_METRIC && strcmp(p->metric->unit, "min") == 0 &&
                              strcmp(p->metric->group, "sleep") == 0;
-    if (is_clock(t) || strcmp(unit, "clock") == 0) return is_low ? "earliest" : "latest";
+    if (told_is_clock(t) || strcmp(unit, "clock") == 0) return is_low ? "earliest" : "latest";
     if (is_long) return is_low ? "shortest" : "longest";
     return is_low ? "lowest" : "highest";
 }
@@ -441,13 +436,13 @@ static void say_effect(struct voice *v, const struct told *t)
     say(v, ", which is ");
     if (result == RESULT_PERCENT) say_amount(v, fabs(d.value), "%");
     else say_difference(v, d.value, d.unit);
-    if (is_clock(t)) say(v, d.value < 0 ? " earlier" : " later");
+    if (told_is_clock(t)) say(v, d.value < 0 ? " earlier" : " later");
     else say(v, d.value < 0 ? " less" : " more");
 }
 
 static const char *compared_verb(const struct told *t, const char *title)
 {
-    if (t->plan.stat == STAT_MEAN) return is_clock(t) ? "was, on average," : "averaged";
+    if (t->plan.stat == STAT_MEAN) return told_is_clock(t) ? "was, on average," : "averaged";
     if (t->plan.stat == STAT_SUM) return "came to";
     return title_is_plural(title) ? "were" : "was";
 }
