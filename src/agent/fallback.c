@@ -15,6 +15,11 @@ static const struct {
      "That is outside of what I can help with. I answer questions about your own health data: try "
      "\"how did I sleep last week?\", \"is my resting heart rate going down?\", \"is my blood "
      "pressure normal?\", or \"does anything stand out?\"."},
+    {"medicine",
+     "I can't advise on medicines or supplements. Whether to take, change or stop one is for your "
+     "doctor or pharmacist to say, and to stop some of them suddenly is dangerous. What your own "
+     "data say I can tell you: try \"is my blood pressure normal?\" or \"how did I sleep last "
+     "week?\"."},
     {"about",
      "I'm weir, a program that answers questions about your own health data. I can look up and "
      "compare daily values, find trends and relations, hold a value against published reference "
