@@ -379,7 +379,7 @@ def check_completed_trace(trace, turn, outputs):
 
 # ---- all of it ----
 
-def check_whole(server, turn_id, events, fields=(), has_crashed=False):
+def check_whole(server, turn_id, events, fields=(), has_crashed=False, max_attempts=1):
     """The Turn, its events and its trace, of one that has ended. Returns the Turn."""
     check_events(events, turn_id, has_crashed)
     answer = server.ask("GET", f"/v1/turns/{turn_id}", fields)
@@ -392,7 +392,7 @@ def check_whole(server, turn_id, events, fields=(), has_crashed=False):
     expect(member + said in answer.body, "the bytes of the last event are not those of the Turn", said)
     if kind == "turn.completed":
         equal(agents_of(events), set(turn["result"]["agents_used"]), "agents_used")
-    check_trace(get_trace(server, turn_id, fields), turn, max_attempts=20 if has_crashed else 1)
+    check_trace(get_trace(server, turn_id, fields), turn, max_attempts=20 if has_crashed else max_attempts)
     return turn
 
 
