@@ -101,6 +101,9 @@ void import_put(struct weir_buf *out, const struct import_view *v)
     put_word(out, "file", v->wish->name);
     put_word(out, "kind", v->wish->kind);
     put_word(out, "zone", v->wish->zone);
+    put_word(out, "dates", v->wish->dates);
+    put_word(out, "units", v->wish->units);
+    put_word(out, "person", v->wish->person);
     weir_json_put_key(out, "bytes");
     weir_json_put_uint(out, v->bytes);
     put_time(out, "created_at", v->created_ms);
@@ -153,6 +156,18 @@ static void remove_files(const struct imports *i, const char *id)
     (void)rmdir(folder);
 }
 
+static enum date_order dates_of(const char *word)
+{
+    if (strcmp(word, "mdy") == 0) return DATES_MONTH_FIRST;
+    return strcmp(word, "dmy") == 0 ? DATES_DAY_FIRST : DATES_UNKNOWN;
+}
+
+static enum unit_system units_of(const char *word)
+{
+    if (strcmp(word, "metric") == 0) return UNITS_METRIC;
+    return strcmp(word, "imperial") == 0 ? UNITS_IMPERIAL : UNITS_UNKNOWN;
+}
+
 static struct import_options options_of(const struct imports *i, const struct import_wish *wish,
                                         const char *owner)
 {
@@ -160,6 +175,9 @@ static struct import_options options_of(const struct imports *i, const struct im
         .user = weir_slice_of(owner),
         .kind = wish->kind[0] ? wish->kind : NULL,
         .zone = wish->zone[0] ? wish->zone : NULL,
+        .dates = dates_of(wish->dates),
+        .units = units_of(wish->units),
+        .person = weir_slice_of(wish->person),
         .clock = i->clock,
         .is_stopped = &i->is_stopped,
     };
@@ -234,6 +252,9 @@ static enum weir_status read_work(struct work *w, const struct doc *doc)
         take_text(json, "file", w->wish.name, sizeof w->wish.name);
         take_text(json, "kind", w->wish.kind, sizeof w->wish.kind);
         take_text(json, "zone", w->wish.zone, sizeof w->wish.zone);
+        take_text(json, "dates", w->wish.dates, sizeof w->wish.dates);
+        take_text(json, "units", w->wish.units, sizeof w->wish.units);
+        take_text(json, "person", w->wish.person, sizeof w->wish.person);
         (void)weir_json_int64(weir_json_get_str(json, "bytes"), &bytes);
         (void)clock_parse(weir_json_text(weir_json_get_str(json, "created_at")), &w->created_ms);
         w->bytes = (uint64_t)bytes;

@@ -51,8 +51,11 @@ struct weir_slice import_log(char out[64], const char *id);
 /* How a file is to be read. */
 struct import_wish {
     char name[IMPORT_NAME_BYTES];
-    char kind[IMPORT_WORD_BYTES]; /* empty: found by looking */
-    char zone[IMPORT_WORD_BYTES]; /* empty: the server's */
+    char kind[IMPORT_WORD_BYTES];   /* empty: found by looking */
+    char zone[IMPORT_WORD_BYTES];   /* empty: the server's */
+    char dates[IMPORT_WORD_BYTES];  /* "mdy", "dmy"; empty: as the file shows it */
+    char units[IMPORT_WORD_BYTES];  /* "metric", "imperial"; the same */
+    char person[IMPORT_WORD_BYTES]; /* of a file with several people, the id of the one */
 };
 
 /* The import as clients see it; kept as it is. */

@@ -12,7 +12,7 @@
 #include "serve/imports.h"
 
 enum {
-    ANSWER_BYTES = 4096,
+    ANSWER_BYTES = 8192,
     LOCATION_BYTES = IMPORT_ID_LEN + 24,
     WHY_BYTES = 512,
     COMMIT_BYTES = 8192,
@@ -66,6 +66,15 @@ static bool take_word(struct exchange *ex, const char *name, char out[IMPORT_WOR
     return is_good;
 }
 
+static bool take_choice(struct exchange *ex, const char *name, const char *one, const char *other,
+                        char out[IMPORT_WORD_BYTES])
+{
+    if (!take_word(ex, name, out)) return false;
+    if (!out[0] || strcmp(out, one) == 0 || strcmp(out, other) == 0) return true;
+    exchange_error(ex, WEIR_BAD_FIELD, "%s is %s or %s", name, one, other);
+    return false;
+}
+
 static bool take_wish(struct exchange *ex, const struct spool *spool, struct import_wish *wish)
 {
     struct weir_slice text = spool_name(spool);
@@ -81,7 +90,10 @@ static bool take_wish(struct exchange *ex, const struct spool *spool, struct imp
                        IMPORT_NAME_BYTES - 1);
         return false;
     }
-    return take_word(ex, "kind", wish->kind) && take_word(ex, "zone", wish->zone);
+    return take_word(ex, "kind", wish->kind) && take_word(ex, "zone", wish->zone) &&
+           take_choice(ex, "dates", "mdy", "dmy", wish->dates) &&
+           take_choice(ex, "units", "metric", "imperial", wish->units) &&
+           take_word(ex, "person", wish->person);
 }
 
 /* ---- taking it ---- */

@@ -120,6 +120,19 @@ def unknown_files_are_refused_at_once_and_leave_nothing():
 
 
 @case
+def what_a_file_does_not_say_is_said_beside_it():
+    with Server() as server:
+        ambiguous = b"date,steps,weight\n03/04/2025,1000,150\n05/04/2025,1200,151\n"
+        job, _ = whole(server, ambiguous, "?name=a.csv&dates=dmy&units=imperial")
+        equal((job["status"], job["dates"], job["units"]), ("completed", "dmy", "imperial"), str(job["error"]))
+        equal([day for day, _ in series_of(server, "metric=steps")], ["2025-04-03", "2025-04-05"])
+        expect(abs(series_of(server, "metric=weight")[0][1] - 68.04) < 0.01, "kilograms")
+        for query, field in (("?dates=x", "dates"), ("?units=", "units"), ("?units=metrics", "units"),
+                             (f"?person={'x' * 64}", "person")):
+            refused(send_file(server, TABLE, query), 400, "invalid_field", field)
+
+
+@case
 def file_that_is_wrong_inside_fails_with_its_last_event():
     with Server() as server:
         body = b"PK" + b"\0" * 10

@@ -65,7 +65,8 @@ def json_body(value):
 
 # ---- imports ----
 
-IMPORT_MEMBERS = ["bytes", "completed_at", "created_at", "error", "file", "id", "kind", "status", "summary", "zone"]
+IMPORT_MEMBERS = ["bytes", "completed_at", "created_at", "dates", "error", "file", "id", "kind", "person",
+                  "status", "summary", "units", "zone"]
 CSV = [("Content-Type", "text/csv")]
 STREAM = [("Accept", "text/event-stream")]
 TABLE = (b"date,steps,resting_heart_rate,zork\n2025-01-01,1000,60,3\n2025-01-02,2000,61,\n"
