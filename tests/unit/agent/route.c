@@ -149,10 +149,9 @@ TEST(danger_is_heard_in_any_case_and_anywhere_in_a_long_text)
 
 TEST(words_of_help_and_of_conversation_have_no_number)
 {
-    static const char *const kinds[] = {"self_harm", "starvation", "emergency",
-                                        "thanks",    "greeting",   "goodbye",
-                                        "agreement", "about",      "medicine",
-                                        "unknown"};
+    static const char *const kinds[] = {"self_harm", "starvation", "emergency", "thanks",
+                                        "greeting",  "goodbye",    "agreement", "about",
+                                        "medicine",  "unknown"};
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
         struct weir_slice kind = weir_slice_of(kinds[i]);
         T_EQ(strcspn(safety_answer(kind), "0123456789"), strlen(safety_answer(kind)));
