@@ -152,6 +152,18 @@ static void say_windows(struct voice *v, const struct told *t)
     say_end_of(v, t);
 }
 
+/* Whether b is all days of the week that a is not, and has no short name of its own. */
+static bool is_the_rest(const struct plan_where *a, const struct plan_where *b)
+{
+    enum { WORKWEEK = 0x1F, WEEKEND = 0x60, ALL = 0x7F };
+    if (a->n != 1 || b->n != 1) return false;
+    const struct plan_condition *of_a = &a->conditions[0], *of_b = &b->conditions[0];
+    if (of_a->kind != WHERE_WEEKDAY || of_b->kind != WHERE_WEEKDAY) return false;
+    uint32_t set_a = (of_a->is_not ? ~of_a->set : of_a->set) & ALL;
+    uint32_t set_b = (of_b->is_not ? ~of_b->set : of_b->set) & ALL;
+    return set_b == (~set_a & ALL) && set_b != WORKWEEK && set_b != WEEKEND;
+}
+
 static void say_weekdays(struct voice *v, const struct told *t)
 {
     struct sheet_number d = number_of(v, t, "diff");
@@ -161,7 +173,8 @@ static void say_weekdays(struct voice *v, const struct told *t)
     if (t->has_plan && t->plan.where.n > 0) {
         say_where(v, &t->plan.where);
         say(v, " than");
-        say_where(v, &t->plan.where_b);
+        if (is_the_rest(&t->plan.where, &t->plan.where_b)) say(v, " on other days");
+        else say_where(v, &t->plan.where_b);
     } else {
         say(v, " on weekends than on weekdays");
     }

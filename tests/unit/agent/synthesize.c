@@ -95,6 +95,15 @@ static const struct row rows[] = {
                                                                            "90") "]",
      "Your sleep was **about 23 min** longer on weekends than on weekdays|(7 h 40 min against 7 "
      "h 17 min)"},
+    {"anything interesting?", "weekdays", "sleep_minutes",
+     "{\"op\":\"compare\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"where\":[{\"weekdays\":"
+     "[\"Saturday\"]}],\"b\":{\"where\":[{\"weekdays\":[\"Saturday\"],\"not\":true}]}}",
+     "{\"value\":23.2,\"unit\":\"min\",\"n\":90," A90 ",\"window_b\":{\"from\":\"2025-03-21\","
+     "\"to\":\"2025-06-18\"}}",
+     "validated", "consistent: x",
+     "[" E("a", "460.2", "min", "26") "," E("b", "437", "min", "64") "," E("diff", "23.2", "min",
+                                                                           "90") "]",
+     "longer on Saturdays than on other days from"},
     {"do steps go with sleep?", "pair", "steps",
      "{\"op\":\"correlate\",\"metric\":\"steps\",\"with\":\"sleep_minutes\",\"lag_days\":1}",
      "{\"value\":0.374,\"unit\":\"r\",\"n\":87," A90 "}", "validated", "consistent: x",
