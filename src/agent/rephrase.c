@@ -71,16 +71,31 @@ static bool find_thing(struct focus *f, char out[THING_BYTES])
     return false;
 }
 
-/* A thing that nothing was measured of leads to nothing: what stands in for it. */
+static bool has_days(struct focus *f, const struct metric *m)
+{
+    const struct series *series;
+    return m && dataset_series(f->c->data, m, &series) == WEIR_OK && series->n > 0;
+}
+
+/* Words that name no thing and still tell what to look at; the last row is for all others. */
+static const struct {
+    const char *words, *metrics;
+} hints[] = {
+    {"tired|exhausted|sleepy|fatigue*|drained|rested|tiredness", "sleep_minutes"},
+    {"overweight|underweight|obese|obesity|fat|thin|skinny", "weight"},
+    {"heart", "resting_heart_rate"},
+    {NULL, "active_minutes|steps|sleep_minutes"},
+};
+
+/* A thing that nothing was measured of leads to nothing, unless the words are about it: what stands
+ * in for one that is not named. */
 static const char *usual_thing(struct focus *f)
 {
-    static const char *const usual[] = {"active_minutes", "steps", "sleep_minutes"};
-    const struct series *series;
-    for (size_t i = 0; i < sizeof usual / sizeof *usual; i++) {
-        const struct metric *m = metric_find(weir_slice_of(usual[i]));
-        if (m && dataset_series(f->c->data, m, &series) == WEIR_OK && series->n > 0)
-            return m->title;
-    }
+    size_t row = 0, at = 0;
+    while (hints[row].words && !said_has(&f->said, hints[row].words)) row++;
+    if (hints[row].words) return metric_find(weir_slice_of(hints[row].metrics))->title;
+    for (struct weir_slice s; (s = alias_next(hints[row].metrics, &at)).len > 0;)
+        if (has_days(f, metric_find(s))) return metric_find(s)->title;
     return NULL;
 }
 

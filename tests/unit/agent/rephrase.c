@@ -84,6 +84,12 @@ TEST(each_agent_gets_its_own_question)
         {"make me a training plan",
          "{\"main\":\"health_coach\",\"supporting\":[\"data_science\"],\"pattern\":\"coach\"}",
          "data_science", "How are my active minutes?"},
+        {"I feel tired all the time, why?",
+         "{\"main\":\"data_science\",\"supporting\":[],\"pattern\":\"why\"}", "data_science",
+         "How is my sleep?"},
+        {"am I overweight?",
+         "{\"main\":\"domain_expert\",\"supporting\":[\"data_science\"],\"pattern\":\"judge\"}",
+         "data_science", "What was my average weight over the last 30 days?"},
     };
     struct desk d;
     desk_init(&d, "");
