@@ -116,7 +116,7 @@ static void say_stat(struct voice *v, const struct told *t, struct sheet_number 
     snprintf(head, sizeof head, "%.*s%s%s", (int)(mark - form), form, title, mark + 2);
     say(v, "%s", head);
     say_number(v, n);
-    if (t->plan.stat == STAT_SUM) say(v, " in total");
+    if (t->plan.stat == STAT_SUM && n.day == DAY_NONE) say(v, " in total");
     say_when(v, t);
     say_n(v, t, n);
     say(v, ".");
@@ -291,6 +291,14 @@ static void say_list(struct voice *v, const struct told *t)
     say_table(v, t, t->plan.op == PLAN_ANOMALY ? "These days stand out in your" : "Your");
 }
 
+/* What the number of the best group is, before it. */
+static const char *number_word(enum plan_stat stat)
+{
+    if (stat == STAT_MEAN) return "with an average of";
+    if (stat == STAT_MEDIAN) return "with a median of";
+    return stat == STAT_SUM ? "with a total of" : "at";
+}
+
 static void say_group(struct voice *v, const struct told *t)
 {
     struct sheet_number n = number_among(v, t, "max|min");
@@ -306,7 +314,7 @@ static void say_group(struct voice *v, const struct told *t)
         t->plan.group == GROUP_WEEKDAY || t->plan.group == GROUP_WEEKEND ? "on" : "in");
     say_key(v, which);
     if (t->plan.group == GROUP_WEEKDAY) say(v, "s");
-    say(v, "**, at ");
+    say(v, "**, %s ", told_is_clock(t) ? "at" : number_word(t->plan.stat));
     say_number(v, n);
     say_when(v, t);
     say(v, ".");

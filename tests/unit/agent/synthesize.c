@@ -68,6 +68,12 @@ static const struct row rows[] = {
      "{\"op\":\"aggregate\",\"metric\":\"steps\",\"stat\":\"sum\"}",
      "{\"value\":743211,\"unit\":\"steps\",\"n\":90," A90 "}", "validated", "",
      "[" E("sum", "743211", "steps", "90") "]", "came to **743,211 steps** in total"},
+    {"which weekday do I sleep longest?", "value", "sleep_minutes",
+     "{\"op\":\"group\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"by\":\"weekday\",\"pick\":"
+     "\"max\"}",
+     "{\"value\":\"Sunday\",\"unit\":\"weekday\",\"n\":90," A90 "}", "validated", "",
+     "[" E("max", "490", "min", "13") "]",
+     "longest on **Sundays**, with an average of **8 h 10 min** from"},
     {"is my weight going down?", "trend", "weight",
      "{\"op\":\"trend\",\"metric\":\"weight\",\"per\":\"week\"}",
      "{\"value\":-0.11,\"unit\":\"kg/week\",\"n\":88," A90 "}", "validated", "consistent: x",
