@@ -68,12 +68,6 @@ static const struct row rows[] = {
      "{\"op\":\"aggregate\",\"metric\":\"steps\",\"stat\":\"sum\"}",
      "{\"value\":743211,\"unit\":\"steps\",\"n\":90," A90 "}", "validated", "",
      "[" E("sum", "743211", "steps", "90") "]", "came to **743,211 steps** in total"},
-    {"which weekday do I sleep longest?", "value", "sleep_minutes",
-     "{\"op\":\"group\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"by\":\"weekday\",\"pick\":"
-     "\"max\"}",
-     "{\"value\":\"Sunday\",\"unit\":\"weekday\",\"n\":90," A90 "}", "validated", "",
-     "[" E("max", "490", "min", "13") "]",
-     "longest on **Sundays**, with an average of **8 h 10 min** from"},
     {"is my weight going down?", "trend", "weight",
      "{\"op\":\"trend\",\"metric\":\"weight\",\"per\":\"week\"}",
      "{\"value\":-0.11,\"unit\":\"kg/week\",\"n\":88," A90 "}", "validated", "consistent: x",
@@ -101,15 +95,6 @@ static const struct row rows[] = {
                                                                            "90") "]",
      "Your sleep was **about 23 min** longer on weekends than on weekdays|(7 h 40 min against 7 "
      "h 17 min)"},
-    {"anything interesting?", "weekdays", "sleep_minutes",
-     "{\"op\":\"compare\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"where\":[{\"weekdays\":"
-     "[\"Saturday\"]}],\"b\":{\"where\":[{\"weekdays\":[\"Saturday\"],\"not\":true}]}}",
-     "{\"value\":23.2,\"unit\":\"min\",\"n\":90," A90 ",\"window_b\":{\"from\":\"2025-03-21\","
-     "\"to\":\"2025-06-18\"}}",
-     "validated", "consistent: x",
-     "[" E("a", "460.2", "min", "26") "," E("b", "437", "min", "64") "," E("diff", "23.2", "min",
-                                                                           "90") "]",
-     "longer on Saturdays than on other days from"},
     {"do steps go with sleep?", "pair", "steps",
      "{\"op\":\"correlate\",\"metric\":\"steps\",\"with\":\"sleep_minutes\",\"lag_days\":1}",
      "{\"value\":0.374,\"unit\":\"r\",\"n\":87," A90 "}", "validated", "consistent: x",
@@ -126,6 +111,21 @@ static const struct row rows[] = {
      "{\"value\":1396,\"unit\":\"clock\",\"clock\":\"23:16\",\"n\":87," A90 "}", "validated",
      "consistent: x", "[" E("avg", "1396", "clock", "87") "]",
      "Your bedtime was, on average, **23:16**"},
+    {"which weekday do I sleep longest?", "value", "sleep_minutes",
+     "{\"op\":\"group\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"by\":\"weekday\",\"pick\":"
+     "\"max\"}",
+     "{\"value\":\"Sunday\",\"unit\":\"weekday\",\"n\":90," A90 "}", "validated", "",
+     "[" E("max", "490", "min", "13") "]",
+     "longest on **Sundays**, with an average of **8 h 10 min** from"},
+    {"anything interesting?", "weekdays", "sleep_minutes",
+     "{\"op\":\"compare\",\"metric\":\"sleep_minutes\",\"stat\":\"mean\",\"where\":[{\"weekdays\":"
+     "[\"Saturday\"]}],\"b\":{\"where\":[{\"weekdays\":[\"Saturday\"],\"not\":true}]}}",
+     "{\"value\":23.2,\"unit\":\"min\",\"n\":90," A90 ",\"window_b\":{\"from\":\"2025-03-21\","
+     "\"to\":\"2025-06-18\"}}",
+     "validated", "consistent: x",
+     "[" E("a", "460.2", "min", "26") "," E("b", "437", "min", "64") "," E("diff", "23.2", "min",
+                                                                           "90") "]",
+     "longer on Saturdays than on other days from"},
 };
 
 TEST(findings_of_each_kind_are_said_and_every_number_has_a_home)
