@@ -33,8 +33,20 @@ static const char *agent_name(unsigned agent)
                                    : NULL;
 }
 
-/* Speaks of the person: "my", or a thing together with its number ("LDL 124"). "Tell me" does not,
- * nor does the number of somebody's years. */
+/* Names days: only a person's own data have those. */
+static bool is_dated(const struct said *s)
+{
+    return said_has(s, "yesterday|today|tonight") ||
+           said_has(s, "last|past|previous|this week|weekend|month|year|quarter|night") ||
+           said_has(s, "last|past|previous @number days|nights|weeks|months|years") ||
+           said_has(s, "on|since|last monday*|tuesday*|wednesday*|thursday*|friday*|saturday*|"
+                       "sunday*|weekend*|weekday*") ||
+           said_has(s, "since|in january|february|march|april|may|june|july|august|september|"
+                       "october|november|december");
+}
+
+/* Speaks of the person: "my", a thing on some days, or together with its number ("LDL 124"). "Tell
+ * me" does not, nor does the number of somebody's years. */
 static bool is_personal(const struct said *s)
 {
     if (said_has(s, "i|my|mine|myself|our|we|us|im|ive")) return true;
@@ -42,6 +54,7 @@ static bool is_personal(const struct said *s)
         return true;
     bool is_of_others = said_has(s, "year|years old") ||
                         said_has(s, "adult*|people|woman|women|man|men|person|child*|teen*");
+    if (!is_of_others && said_has_thing(s) && is_dated(s)) return true;
     bool is_number = said_has(s, "@thing .. @number") || said_has(s, "@number .. @thing");
     return is_number && !is_of_others && !said_has(s, "in @number sentence*|word*|line*|point*");
 }

@@ -27,7 +27,7 @@ PEOPLE = ROOT / "tests" / "data" / "people"
 USERS = ["p01", "u01", "u02", "u03", "u04", "u05", "u06", "nobody"]  # who has no data
 IN_FLIGHT = 3
 ALL = 2000
-FEWEST_ROUTED = 0.95  # of the questions on data, those that data_science looked at
+FEWEST_ROUTED = 0.98  # of the questions on data, those that data_science looked at
 # What no answer may show: a program's words for nothing.
 ARTEFACT = re.compile(r"\(null\)|\bnan\b|\binf\b|%[sdfgu]\b|\bundefined\b|\bNone\b|\{\}|\[\]")
 SECRET = "PWNED-XK"
