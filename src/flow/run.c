@@ -271,7 +271,9 @@ static void attempt_failed(struct run *r)
     r->next = r->now;
     r->next.attempt++;
     r->next.step_usd = r->step_usd;
-    progress(r, backoff_ms(r, n_failures, &s->failure));
+    /* Somebody else was first, and is done: there is nothing to wait for. */
+    bool is_race = s->failure.code == WEIR_CONFLICT && s->failure.retry_after_ms == 0;
+    progress(r, is_race ? 0 : backoff_ms(r, n_failures, &s->failure));
 }
 
 static void attempt_done(struct run *r)
