@@ -166,7 +166,7 @@ static void put_empty(struct weir_buf *out, const char *key)
 static void put_result(struct weir_buf *out, const struct coach *k, struct weir_slice question)
 {
     char line[TITLE_BYTES + 160];
-    snprintf(line, sizeof line, "For %s%s, small steps are enough to begin with.", k->topic.title,
+    snprintf(line, sizeof line, "For %s%s, small changes are enough to begin with.", k->topic.title,
              k->topic.is_goal ? ", with your goal in mind" : "");
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "agent");
@@ -201,7 +201,7 @@ enum weir_status health_coach_work(struct agent_case *c, struct weir_slice quest
     choose(&k, k.topic.name);
     choose(&k, k.topic.group);
     choose(&k, "general");
-    snprintf(line, sizeof line, "Looking for small steps that help with %s.", k.topic.title);
+    snprintf(line, sizeof line, "Looking for small changes that help with %s.", k.topic.title);
     think(&k, line);
     for (size_t i = 0; i < k.n; i++) think(&k, k.chosen[i]->step);
     put_result(out, &k, question);
