@@ -365,7 +365,7 @@ TEST(an_answer_is_a_sentence)
          "Difference in steps, 2025-03-30 to 2025-03-31 against 2025-03-28 to 2025-03-29: 2,000 "
          "steps (4 days)"},
         {"{'op':'correlate','metric':'steps','with':'weight','lag_days':1}",
-         "Correlation of steps with weight 1 day later, 2025-03-01 to 2025-03-31: r = -1.00 (20 "
+         "Correlation of steps with weight 1 day later, 2025-03-01 to 2025-03-31: r = -1 (20 "
          "days)"},
         {"{'op':'rolling','metric':'weight','days':14,'pick':'last'}",
          "14-day moving mean of weight, 2025-03-18 to 2025-03-31: 78.55 kg on 2025-03-31 (14 "
