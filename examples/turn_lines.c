@@ -7,12 +7,16 @@
  *     curl -sN -H "Authorization: Bearer $KEY" -H "Accept: text/event-stream" \
  *         http://127.0.0.1:8080/v1/turns/$TURN/events | turn_lines
  *
+ *     turn_lines < examples/turn.sse
+ *
  * Exit status: 0 the turn is completed, 1 it has failed, 3 the stream ended before the turn did;
  * the id to go on with (Last-Event-Id) is printed then.
  */
+#define _POSIX_C_SOURCE 200809L /* getline, strdup */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/types.h>
 
 struct event {
     char *id, *type, *data;
