@@ -76,7 +76,9 @@ WEIR_BEGIN
     X(NO_MEMORY_ITEM, "memory_not_found", "there is no such memory", 404, false)                   \
     X(EVENTS_EXPIRED, "turn_events_expired", "the events are kept for an hour, the turn for ever", \
       404, false)                                                                                  \
-    X(IDEMPOTENCY, "idempotency_key_mismatch", "the key was used with another request", 409, false)
+    X(IDEMPOTENCY, "idempotency_key_mismatch", "the key was used with another request", 409,       \
+      false)                                                                                       \
+    X(PENDING, "pending", "what it needs is on its way", 503, true)
 
 enum weir_status {
 #define WEIR_STATUS_ENUM(symbol, name, text, http, retryable) WEIR_##symbol,

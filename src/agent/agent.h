@@ -1,8 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agents, step by step of a turn, on the builtin provider: no model, no network. A step is a
- * function from what came before it to JSON; docs/turns.md has the shapes. It knows nothing of
- * workflows: src/turn calls these and commits what they bring.
+ * The agents, step by step of a turn, on a model where one plays the role, otherwise on the builtin
+ * provider: no model, no network. A step is a function from what came before it to JSON;
+ * docs/turns.md has the shapes. It knows nothing of workflows: src/turn calls these and commits
+ * what they bring.
+ *
+ * A step that needs a model's answer which is not there yet returns WEIR_PENDING at once, with
+ * nothing held. It is called again from its beginning when the answer has come, and asks the same
+ * questions in the same order: they are answered from what was recorded. Events that it emitted
+ * before are not sent again.
  *
  * Deterministic: the same case gives the same bytes, apart from times in events. Any thread; one at
  * a time per case.
@@ -15,6 +21,7 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "data/dataset.h"
+#include "model/model.h"
 
 enum { AGENT_WHY_BYTES = 192, AGENT_QUESTION_BYTES = 8 << 10 };
 
@@ -33,6 +40,14 @@ struct agent_case {
     const struct weir_json *(*output)(void *user, const char *step);
     /* An event, on its way at once: one line of JSON. */
     void (*emit)(void *user, const char *type, struct weir_slice json);
+    /*
+     * The next answer of a model; NULL: there is no model in any role. *answer is valid until the
+     * step returns. `agent` is whose thoughts the deltas are; NULL: they are not shown.
+     * WEIR_PENDING: see above. WEIR_OK also for an answer that has failed for good: see its status.
+     */
+    enum weir_status (*ask)(void *user, const struct model_request *request, const char *agent,
+                            const struct model_answer **answer);
+    bool has_model[MODEL_N_ROLES]; /* who plays a role; false: the builtin provider */
     /* What a call of a model has cost, whatever came of it. NULL: nobody counts. */
     void (*spend)(void *user, double usd);
     void *user;
