@@ -141,6 +141,23 @@ static inline enum weir_status desk_cancel(struct desk *d, const char *id)
     return a.status;
 }
 
+/* ---- how they begin and end: "begin", and "end" with a document that is new once ---- */
+
+static inline void desk_on_begin(struct flow_step *s)
+{
+    flow_emit(s, "begin", SLICE("{}"));
+}
+
+static inline void desk_on_end(struct flow_step *s, const struct flow_end *end)
+{
+    char text[64];
+    snprintf(text, sizeof text, "\"%s\"",
+             end->failure ? weir_status_name(end->failure->code) : "ok");
+    flow_emit(s, "end", weir_slice_of(text));
+    flow_put(s, (struct doc_key){SLICE("result"), flow_id(s)}, DOC_MUST_BE_NEW,
+             weir_slice_of(text));
+}
+
 /* ---- what became of them ---- */
 
 /* The types of all events, one behind the other with a space; ids are checked to be gapless. */

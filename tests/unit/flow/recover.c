@@ -19,21 +19,6 @@ static struct shared_counts {
     atomic_uint n_lives;
 } * counts;
 
-static void on_begin(struct flow_step *s)
-{
-    flow_emit(s, "begin", SLICE("{}"));
-}
-
-static void on_end(struct flow_step *s, const struct flow_end *end)
-{
-    char text[64];
-    snprintf(text, sizeof text, "\"%s\"",
-             end->failure ? weir_status_name(end->failure->code) : "ok");
-    flow_emit(s, "end", weir_slice_of(text));
-    flow_put(s, (struct doc_key){SLICE("result"), flow_id(s)}, DOC_MUST_BE_NEW,
-             weir_slice_of(text));
-}
-
 static void work(struct flow_step *s, int i)
 {
     atomic_fetch_add(&counts->n_ran[i], 1);
@@ -67,8 +52,8 @@ static const struct workflow w = {.name = "w",
                                   .steps = steps,
                                   .n_steps = N_STEPS,
                                   .keep_ms = -1,
-                                  .on_begin = on_begin,
-                                  .on_end = on_end};
+                                  .on_begin = desk_on_begin,
+                                  .on_end = desk_on_end};
 
 static void need_counts(void)
 {
@@ -262,7 +247,7 @@ static void meet(struct flow_step *s)
 static const struct step meet_steps[] = {{.name = "first", .run = step_0},
                                          {.name = "meet", .run = meet}};
 static const struct workflow crowd = {
-    .name = "crowd", .steps = meet_steps, .n_steps = 2, .keep_ms = -1, .on_end = on_end};
+    .name = "crowd", .steps = meet_steps, .n_steps = 2, .keep_ms = -1, .on_end = desk_on_end};
 
 static bool live_in_crowd(const char *folder)
 {

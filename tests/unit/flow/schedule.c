@@ -90,21 +90,6 @@ static void *resume_all(void *user)
 
 /* ---- the workflow ---- */
 
-static void on_begin(struct flow_step *s)
-{
-    flow_emit(s, "begin", SLICE("{}"));
-}
-
-static void on_end(struct flow_step *s, const struct flow_end *end)
-{
-    char text[64];
-    snprintf(text, sizeof text, "\"%s\"",
-             end->failure ? weir_status_name(end->failure->code) : "ok");
-    flow_emit(s, "end", weir_slice_of(text));
-    flow_put(s, (struct doc_key){SLICE("result"), flow_id(s)}, DOC_MUST_BE_NEW,
-             weir_slice_of(text));
-}
-
 static void part(struct flow_step *s, size_t i)
 {
     (void)i;
@@ -166,8 +151,8 @@ static const struct workflow w = {.name = "w",
                                   .steps = steps,
                                   .n_steps = N_STEPS,
                                   .keep_ms = -1,
-                                  .on_begin = on_begin,
-                                  .on_end = on_end};
+                                  .on_begin = desk_on_begin,
+                                  .on_end = desk_on_end};
 
 /* ---- lives ---- */
 
