@@ -38,6 +38,7 @@ enum {
     MODEL_ATTEMPTS = 3,              /* at a call, before the first byte of an answer */
     MODEL_WHY_BYTES = 256,           /* of a failure's sentence */
     MODEL_NAME_BYTES = 96,           /* of a provider's or model's name, with a NUL */
+    MODEL_MAX_TOKENS = 4096,         /* of an answer, where a request does not say */
     MODEL_REQUEST_BYTES = 2 << 20,   /* of a request's texts together */
     MODEL_ANSWER_BYTES = 1 << 20,    /* of an answer's content; beyond it the call is ended */
     MODEL_MAX_RETRY_AFTER_MS = 60000 /* longest pause that a server may ask for */
@@ -58,7 +59,7 @@ struct model_request {
     struct weir_slice tools;    /* JSON: [{"name","description","input_schema"}…]; empty: none */
     struct weir_slice schema;   /* JSON Schema of an object that is wanted; empty: text */
     const char *must_use;       /* the name of a tool; NULL: as the model likes */
-    unsigned max_tokens;        /* of the answer; 0: 4,096 */
+    unsigned max_tokens;        /* of the answer; 0: MODEL_MAX_TOKENS */
 };
 
 /*
@@ -102,7 +103,7 @@ struct model_answer {
 };
 extern const char model_answer_tool[]; /* "answer" */
 
-/* As the document of a call has it, and back; slices live in `json`. False: it is no answer. */
+/* As the document of a call has it, and back; its texts live in `content`. False: it is none. */
 void model_answer_put(struct weir_buf *out, const struct model_answer *answer);
 bool model_answer_read(const struct weir_json *json, struct weir_buf *content,
                        struct model_answer *out);
