@@ -68,14 +68,21 @@ static struct weir_slice text_of(const struct weir_json *v, const char *key)
     return weir_json_text(weir_json_get_str(v, key));
 }
 
+/* A line of two members of an event, with what stands before and between them. */
+static void show_pair(const struct weir_json *data, const char *head, const char *first,
+                      const char *between, const char *second)
+{
+    fputs(head, stderr);
+    print(stderr, text_of(data, first));
+    fputs(between, stderr);
+    print(stderr, text_of(data, second));
+    fputc('\n', stderr);
+}
+
 static void show_started(struct asking *a, const struct weir_json *data)
 {
     end_line(a);
-    fputs("> ", stderr);
-    print(stderr, text_of(data, "agent"));
-    fputs(": ", stderr);
-    print(stderr, text_of(data, "question"));
-    fputc('\n', stderr);
+    show_pair(data, "> ", "agent", ": ", "question");
 }
 
 /* Thoughts of one agent are one paragraph; what synthesis writes is the answer, shown later. */
@@ -95,28 +102,15 @@ static void show_thought(struct asking *a, const struct weir_json *data)
 static void show_gate(struct asking *a, const struct weir_json *data)
 {
     end_line(a);
-    if (weir_slice_is(text_of(data, "gate"), "sample_size")) {
-        fputs("  ", stderr);
-        print(stderr, text_of(data, "finding_id"));
-        fputs(": ", stderr);
-        print(stderr, text_of(data, "claim"));
-        fputc('\n', stderr);
-    }
-    fputs("    ", stderr);
-    print(stderr, text_of(data, "gate"));
-    fputs(": ", stderr);
-    print(stderr, text_of(data, "verdict"));
-    fputc('\n', stderr);
+    if (weir_slice_is(text_of(data, "gate"), "sample_size"))
+        show_pair(data, "  ", "finding_id", ": ", "claim");
+    show_pair(data, "    ", "gate", ": ", "verdict");
 }
 
 static void show_critic(struct asking *a, const struct weir_json *data)
 {
     end_line(a);
-    fputs("    critic: ", stderr);
-    print(stderr, text_of(data, "verdict"));
-    fputs(", ", stderr);
-    print(stderr, text_of(data, "reasoning"));
-    fputc('\n', stderr);
+    show_pair(data, "    critic: ", "verdict", ", ", "reasoning");
 }
 
 static void show_answer(struct asking *a, const struct weir_json *data)
