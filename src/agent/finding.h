@@ -182,6 +182,9 @@ const struct entry *entry_find(const struct claim *claim, const char *name); /* 
 
 /* "8,432", "61.8", "0.042": as many digits as a reader wants; a time of day as one. */
 void amount_put(struct weir_buf *out, double value, const char *unit);
+/* "8,432", "0.5": at most so many decimals, and none that is a zero at the end. */
+void digits_put(struct weir_buf *out, double x, int decimals);
+void clock_put(struct weir_buf *out, double minutes); /* "23:16", of minutes after any midnight */
 
 /* "from 2025-01-01 to 2025-03-31", "on 2025-03-04" */
 void span_put(struct weir_buf *out, int32_t from, int32_t to);

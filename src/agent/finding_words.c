@@ -13,6 +13,7 @@ enum { DAY_MINUTES = 24 * 60, DIGITS = 64 };
 
 /* ---- numbers ---- */
 
+/* A claim keeps a digit more than an answer does, for answers are held against it. */
 static int decimals_of(double size)
 {
     if (size >= 1000) return 0;
@@ -21,7 +22,7 @@ static int decimals_of(double size)
     return size >= 0.01 ? 3 : 5;
 }
 
-static void number_put(struct weir_buf *out, double x)
+void digits_put(struct weir_buf *out, double x, int decimals)
 {
     char digits[DIGITS];
     double size = fabs(x);
@@ -29,12 +30,9 @@ static void number_put(struct weir_buf *out, double x)
         weir_buf_printf(out, "%g", x);
         return;
     }
-    int n = snprintf(digits, sizeof digits, "%.*f", decimals_of(size), size);
-    while (strchr(digits, '.') && (digits[n - 1] == '0' || digits[n - 1] == '.')) {
-        bool was_point = digits[n - 1] == '.';
-        digits[--n] = '\0';
-        if (was_point) break;
-    }
+    int n = snprintf(digits, sizeof digits, "%.*f", decimals, size);
+    while (strchr(digits, '.') && digits[n - 1] == '0') digits[--n] = '\0';
+    if (digits[n - 1] == '.') digits[--n] = '\0';
     size_t whole = strcspn(digits, ".");
     if (x < 0 && strcmp(digits, "0") != 0) weir_buf_append_char(out, '-');
     for (size_t i = 0; i < whole; i++) {
@@ -44,15 +42,20 @@ static void number_put(struct weir_buf *out, double x)
     weir_buf_append_str(out, digits + whole);
 }
 
+void clock_put(struct weir_buf *out, double minutes)
+{
+    int all = (int)lround(fmod(minutes, DAY_MINUTES));
+    all = (all % DAY_MINUTES + DAY_MINUTES) % DAY_MINUTES;
+    weir_buf_printf(out, "%02d:%02d", all / 60, all % 60);
+}
+
 void amount_put(struct weir_buf *out, double value, const char *unit)
 {
     if (strcmp(unit, "clock") == 0) {
-        int minutes = (int)lround(value) % DAY_MINUTES;
-        if (minutes < 0) minutes += DAY_MINUTES;
-        weir_buf_printf(out, "%02d:%02d", minutes / 60, minutes % 60);
+        clock_put(out, value);
         return;
     }
-    number_put(out, value);
+    digits_put(out, value, decimals_of(fabs(value)));
     bool is_bare = unit[0] == '\0' || strcmp(unit, "r") == 0 || strcmp(unit, "tau") == 0 ||
                    strcmp(unit, "ratio") == 0;
     if (is_bare) return;

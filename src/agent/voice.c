@@ -10,12 +10,13 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "agent/finding.h"
 #include "base/slice.h"
 #include "data/day.h"
 
 static const double rough_share = 0.015; /* minutes lose their decimals when it is as little */
 
-enum { HOUR = 60, DAY_MINUTES = 24 * HOUR, SAY_BYTES = 1024 };
+enum { HOUR = 60, SAY_BYTES = 1024 };
 
 void say(struct voice *v, const char *format, ...)
 {
@@ -83,22 +84,7 @@ static int decimals_of(double size)
 
 static void say_digits(struct voice *v, double x)
 {
-    char digits[64];
-    double size = fabs(x);
-    if (!(size < 1e15)) {
-        say(v, "%g", x);
-        return;
-    }
-    int n = snprintf(digits, sizeof digits, "%.*f", decimals_of(size), size);
-    while (strchr(digits, '.') && digits[n - 1] == '0') digits[--n] = '\0';
-    if (digits[n - 1] == '.') digits[--n] = '\0';
-    size_t whole = strcspn(digits, ".");
-    if (x < 0 && strcmp(digits, "0") != 0) weir_buf_append_char(&v->out, '-');
-    for (size_t i = 0; i < whole; i++) {
-        if (i > 0 && (whole - i) % 3 == 0) weir_buf_append_char(&v->out, ',');
-        weir_buf_append_char(&v->out, digits[i]);
-    }
-    weir_buf_append_str(&v->out, digits + whole);
+    digits_put(&v->out, x, decimals_of(fabs(x)));
 }
 
 static void say_duration(struct voice *v, double minutes)
@@ -107,13 +93,6 @@ static void say_duration(struct voice *v, double minutes)
     if (minutes < 0) weir_buf_append_char(&v->out, '-');
     if (all % HOUR == 0) say(v, "%ld h", all / HOUR);
     else say(v, "%ld h %ld min", all / HOUR, all % HOUR);
-}
-
-static void say_clock(struct voice *v, double minutes)
-{
-    int all = (int)lround(fmod(minutes, DAY_MINUTES));
-    all = (all % DAY_MINUTES + DAY_MINUTES) % DAY_MINUTES;
-    say(v, "%02d:%02d", all / HOUR, all % HOUR);
 }
 
 static bool is_counted(const char *unit)
@@ -166,7 +145,7 @@ static bool is_rough_unit(const char *unit)
 void say_amount(struct voice *v, double value, const char *unit)
 {
     if (strcmp(unit, "clock") == 0) {
-        say_clock(v, value);
+        clock_put(&v->out, value);
         return;
     }
     if (strcmp(unit, "min") == 0 && fabs(value) >= HOUR) {
