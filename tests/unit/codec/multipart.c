@@ -2,32 +2,19 @@
 #include "codec/multipart.h"
 
 #include "base/slice.h"
-#include "cut.h"
+#include "form.h"
 #include "t.h"
-#include "text.h"
-
-static enum weir_status on_bytes(void *user, struct weir_slice bytes)
-{
-    text_add(user, bytes.ptr, bytes.len);
-    return WEIR_OK;
-}
 
 /* "NAME|BYTES", or what is wrong. */
 static void read_form(struct text *out, struct weir_slice input, struct cut *cut)
 {
     struct multipart m;
     struct text bytes = {0};
-    struct weir_slice rest = input;
-    struct weir_slice piece;
-    enum weir_status st = WEIR_OK;
-    multipart_init(&m, SLICE("xx"), on_bytes, &bytes);
-    while (st == WEIR_OK && cut_take(cut, &rest, &piece)) st = multipart_feed(&m, piece);
-    if (st == WEIR_OK) st = multipart_end(&m);
+    enum weir_status st = form_read(&m, SLICE("xx"), &bytes, input, cut);
     if (st == WEIR_OK) text_printf(out, "%s|", m.name);
     struct weir_slice got = st == WEIR_OK ? text_slice(&bytes) : weir_slice_of(m.error);
     text_add(out, got.ptr, got.len);
     text_fini(&bytes);
-    cut_fini(cut);
 }
 
 static void form_is(const char *input, const char *want)
@@ -90,7 +77,7 @@ TEST(fields_that_never_end_are_refused)
     text_printf(&input, "--xx\r\nX: ");
     for (int i = 0; i < MULTIPART_HEAD_BYTES; i++) text_add_char(&input, 'y');
     struct multipart m;
-    multipart_init(&m, SLICE("xx"), on_bytes, NULL);
+    multipart_init(&m, SLICE("xx"), form_on_bytes, NULL);
     T_EQ(multipart_feed(&m, text_slice(&input)), WEIR_BAD_REQUEST);
     text_fini(&input);
 }
