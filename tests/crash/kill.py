@@ -21,6 +21,7 @@ The last line is "N passed, M failed": a case is a kill and all that was checked
 failure tells its seed; --seed N --kills 1 runs that folder's story again (timing differs).
 """
 import argparse
+import functools
 import json
 import os
 import pathlib
@@ -31,11 +32,11 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 
 from crowd import Crowd, Reader, Writer  # noqa: E402
+from jobs import Tally, failure_of, run_jobs  # noqa: E402
 from support import Failure, Server, program, to_json  # noqa: E402
 
 KINDS = ["time", "ack", "start", "stop", "sync", "write"]
@@ -322,22 +323,16 @@ def run_folder(job, seed, kinds, n_kills, report):
             story.n_acks = 0
         shutil.rmtree(folder, ignore_errors=True)
     except Exception as problem:
-        where = traceback.extract_tb(sys.exc_info()[2])[-1]
-        report({"kind": kind, "failure": f"{type(problem).__name__}: {problem} (line {where.lineno})",
-                "seed": seed, "n": n, "folder": folder, "errors": server.errors()[-1500:]})
+        report({"kind": kind, "failure": failure_of(problem), "seed": seed, "n": n, "folder": folder,
+                "errors": server.errors()[-1500:]})
     finally:
         server.end()
 
 
-def run_job(job, options, n_kills, pipe):
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+def run_job(job, options, n_kills, report):
     kinds = [options.kind] if options.kind else KINDS
     done = 0
     round_number = 0
-
-    def report(result):
-        os.write(pipe, json.dumps(result).encode() + b"\n")
-
     while done < n_kills:
         n = min(KILLS_PER_FOLDER, n_kills - done)
         run_folder(job, options.seed + 1000 * job + round_number, kinds, n, report)
@@ -345,42 +340,32 @@ def run_job(job, options, n_kills, pipe):
         round_number += 1
 
 
-class Tally:
+class KillTally(Tally):
     def __init__(self, wanted):
+        super().__init__()
         self.wanted = wanted
-        self.n_passed = 0
-        self.n_failed = 0
         self.n_acks = 0
-        self.kinds = {}
         self.slowest_start_s = 0.0
         self.is_shown = sys.stdout.isatty()
 
     def take(self, result):
-        if "failure" in result:
-            self.n_failed += 1
-            self._clear()
-            print(f"FAILED kill by {result['kind']}, seed {result['seed']} kill {result['n'] + 1}: "
-                  f"{result['failure']}\n    folder kept: {result['folder']}\n"
-                  f"    the server said: {result['errors']}", flush=True)
-        else:
-            self.n_passed += 1
-            self.n_acks += result["acks"]
-            self.slowest_start_s = max(self.slowest_start_s, result["start_s"])
-            self.kinds[result["kind"]] = self.kinds.get(result["kind"], 0) + 1
+        self._clear()
+        super().take(result)
         if self.is_shown:
             print(f"\r{self.n_passed + self.n_failed} of {self.wanted} kills, {self.n_failed} failed, "
                   f"{self.n_acks} acknowledged appends ", end="", flush=True)
+
+    def add(self, result):
+        self.n_acks += result["acks"]
+        self.slowest_start_s = max(self.slowest_start_s, result["start_s"])
 
     def _clear(self):
         if self.is_shown:
             print("\r" + " " * 78 + "\r", end="")
 
-    def finish(self, seconds):
+    def also(self):
         self._clear()
-        by_kind = ", ".join(f"{kind} {n}" for kind, n in sorted(self.kinds.items()))
-        print(f"{self.n_passed + self.n_failed} kills ({by_kind}) in {seconds:.0f} s; {self.n_acks} "
-              f"acknowledged appends; slowest start {self.slowest_start_s:.2f} s")
-        print(f"{self.n_passed} passed, {self.n_failed} failed", flush=True)
+        return f"{self.n_acks} acknowledged appends; slowest start {self.slowest_start_s:.2f} s"
 
 
 def main():
@@ -391,33 +376,10 @@ def main():
     parser.add_argument("--kind", choices=KINDS)
     options = parser.parse_args()
     program()
-    begin = time.monotonic()
-    tally = Tally(options.kills)
-    reading, writing = os.pipe()
-    children = []
     n_jobs = max(1, min(options.jobs, options.kills // KILLS_PER_FOLDER))
-    for job in range(n_jobs):
-        n = options.kills // n_jobs + (job < options.kills % n_jobs)
-        child = os.fork()
-        if child == 0:
-            os.close(reading)
-            status = 1
-            try:
-                run_job(job, options, n, writing)
-                status = 0
-            finally:
-                os._exit(status)
-        children.append(child)
-    os.close(writing)
-    with os.fdopen(reading) as results:
-        for text in results:
-            tally.take(json.loads(text))
-    for child in children:
-        if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
-            tally.n_failed += 1
-            print("FAILED: a job of the harness itself ended")
-    tally.finish(time.monotonic() - begin)
-    sys.exit(1 if tally.n_failed or tally.n_passed == 0 else 0)
+    shares = [options.kills // n_jobs + (job < options.kills % n_jobs) for job in range(n_jobs)]
+    jobs = [functools.partial(run_job, job, options, n) for job, n in enumerate(shares)]
+    sys.exit(run_jobs(jobs, KillTally(options.kills)))
 
 
 if __name__ == "__main__":

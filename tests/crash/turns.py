@@ -26,6 +26,7 @@ tells its seed; --seed N --jobs 1 runs that folder's story again (timing differs
 """
 import argparse
 import datetime
+import functools
 import json
 import os
 import pathlib
@@ -36,11 +37,11 @@ import signal
 import sys
 import tempfile
 import time
-import traceback
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 
 from crowd import Crowd, Reader, Writer  # noqa: E402
+from jobs import Tally, failure_of, run_jobs  # noqa: E402
 from support import (JSON_FIELDS, PATIENCE, ROOT, WAIT_S, Closed, Failure, Server, equal,  # noqa: E402
                      expect, program, request_bytes, to_json, weir)
 from turn_rules import (TurnEventParser, body_of, check_whole, get_trace, post_turn,  # noqa: E402
@@ -460,9 +461,8 @@ def run_folder(template, people, seed, kinds, n_kills, report):
         report({"kind": kind, **story.totals()})
         shutil.rmtree(folder, ignore_errors=True)
     except Exception as problem:
-        where = traceback.extract_tb(sys.exc_info()[2])[-1]
-        report({"kind": kind, "failure": f"{type(problem).__name__}: {problem} (line {where.lineno})",
-                "seed": seed, "n": n, "folder": folder, "errors": server.errors()[-1500:]})
+        report({"kind": kind, "failure": failure_of(problem), "seed": seed, "n": n, "folder": folder,
+                "errors": server.errors()[-1500:]})
     finally:
         server.end()
 
@@ -523,9 +523,7 @@ def run_boundary(template, people, text, boundary, report):
         report({"kind": point, **story.totals()})
         shutil.rmtree(folder, ignore_errors=True)
     except Exception as problem:
-        where = traceback.extract_tb(sys.exc_info()[2])[-1]
-        report({"kind": f"{name} of {text!r}", "failure": f"{type(problem).__name__}: {problem} "
-                f"(line {where.lineno})", "seed": k, "n": 0, "folder": folder,
+        report({"kind": f"{name} of {text!r}", "failure": failure_of(problem), "seed": k, "n": 0, "folder": folder,
                 "errors": server.errors()[-1500:]})
     finally:
         server.end()
@@ -533,52 +531,23 @@ def run_boundary(template, people, text, boundary, report):
 
 # ---- all of it ----
 
-def run_job(work, pipe):
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
-
-    def report(result):
-        os.write(pipe, json.dumps(result).encode() + b"\n")
-
+def run_job(work, report):
     for function, arguments in work:
         function(*arguments, report)
 
 
-def fork_job(work, reading, writing):
-    child = os.fork()
-    if child == 0:
-        os.close(reading)
-        status = 1
-        try:
-            run_job(work, writing)
-            status = 0
-        finally:
-            os._exit(status)
-    return child
-
-
-class Tally:
+class TurnTally(Tally):
     def __init__(self):
-        self.n_passed = self.n_failed = self.n_turns = self.n_reads = self.n_cancelled = 0
-        self.kinds = {}
+        super().__init__()
+        self.n_turns = self.n_reads = self.n_cancelled = 0
 
-    def take(self, result):
-        if "failure" in result:
-            self.n_failed += 1
-            print(f"FAILED kill by {result['kind']}, seed {result['seed']} kill {result['n'] + 1}: "
-                  f"{result['failure']}\n    folder kept: {result['folder']}\n"
-                  f"    the server said: {result['errors']}", flush=True)
-            return
-        self.n_passed += 1
+    def add(self, result):
         self.n_turns += result.get("turns", 0)
         self.n_reads += result.get("reads", 0)
         self.n_cancelled += result.get("cancelled", 0)
-        self.kinds[result["kind"]] = self.kinds.get(result["kind"], 0) + 1
 
-    def finish(self, seconds):
-        by_kind = ", ".join(f"{kind} {n}" for kind, n in sorted(self.kinds.items()))
-        print(f"{self.n_passed + self.n_failed} kills ({by_kind}) in {seconds:.0f} s; {self.n_turns} turns, "
-              f"{self.n_cancelled} of them cancelled, {self.n_reads} readers")
-        print(f"{self.n_passed} passed, {self.n_failed} failed", flush=True)
+    def also(self):
+        return f"{self.n_turns} turns, {self.n_cancelled} of them cancelled, {self.n_reads} readers"
 
 
 def all_work(options, template, people):
@@ -604,23 +573,13 @@ def main():
     parser.add_argument("--no-boundaries", action="store_true")
     options = parser.parse_args()
     program()
-    begin = time.monotonic()
-    tally = Tally()
+    tally = TurnTally()
     with tempfile.TemporaryDirectory(prefix="weir-turns-template-") as template:
         people = make_template(template, 3)
         work = all_work(options, template, people)
-        reading, writing = os.pipe()
-        children = [fork_job(work[job::options.jobs], reading, writing) for job in range(options.jobs)]
-        os.close(writing)
-        with os.fdopen(reading) as results:
-            for text in results:
-                tally.take(json.loads(text))
-        for child in children:
-            if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) != 0:
-                tally.n_failed += 1
-                print("FAILED: a job of the harness itself ended")
-    tally.finish(time.monotonic() - begin)
-    sys.exit(1 if tally.n_failed or tally.n_passed == 0 else 0)
+        jobs = [functools.partial(run_job, work[job::options.jobs]) for job in range(options.jobs)]
+        status = run_jobs(jobs, tally)
+    sys.exit(status)
 
 
 if __name__ == "__main__":
