@@ -17,7 +17,7 @@ import tempfile
 import packages
 from others import Pages, browser, curl, need, run
 from support import (JSON_FIELDS, ROOT, WAIT_S, Lines, Server, Skip, case, equal, expect,
-                     ids_of, main, make_certificate, to_json, values_of, weir)
+                     ids_of, main, make_certificate, make_key, to_json, values_of, weir)
 
 # A browser waits for three seconds before it comes again, and may do so more than once.
 RECONNECT_S = WAIT_S + 15
@@ -133,8 +133,7 @@ def npm_eventsource_watches_and_resumes_after_a_restart():
 @case
 def npm_eventsource_takes_types_and_keys():
     with Server(is_open=False) as server:
-        key = weir("key", "create", "--data", server.data).stdout.decode().strip()
-        server.key = key
+        server.key = key = make_key(server)
         equal(server.ask("POST", "/v1/streams/a?event=note", JSON_FIELDS, b"1").status, 201)
         with node_watch(server.url("/v1/streams/a"), key) as watching:
             equal(watching.until(is_id(1))[-1], {"id": 1, "note": "1"})
@@ -232,7 +231,7 @@ def browser_reads_by_a_link_and_comes_again_with_it():
     need("chromium")
     with Pages() as pages, \
             Server("--cors-origin", f"http://127.0.0.1:{pages.port}", is_open=False) as server:
-        server.key = weir("key", "create", "--data", server.data).stdout.decode().strip()
+        server.key = make_key(server)
         path = weir("link", "create", "a", "--data", server.data).stdout.decode().strip()
         server.append("a", "one")
         with browser(pages.show(watching_page(server, path[path.index("?"):]))):

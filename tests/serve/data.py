@@ -15,9 +15,8 @@ import subprocess
 import tempfile
 import zipfile
 
-from people import (CSV, STREAM, TABLE, ask_local, begun, events_of, get_import, make_key, pages, refused,
-                    send_file, table_of, whole)
-from support import MEBIBYTE, Server, Skip, case, equal, expect, main, request_bytes, wait_until
+from people import (CSV, STREAM, TABLE, ask_local, begun, events_of, fields_for, get_import, pages, send_file, table_of, whole)
+from support import MEBIBYTE, Server, Skip, case, equal, expect, main, refused, request_bytes, wait_until
 
 def metrics_of(server, fields=()):
     answer = server.ask("GET", "/v1/data/metrics", fields)
@@ -337,9 +336,9 @@ def key_makes_one_import_of_many_requests():
 @case
 def nobody_sees_the_data_of_others():
     with Server(is_open=False) as server:
-        ann, bob = make_key(server, "ann"), make_key(server, "bob")
-        reader = make_key(server, "ann", "--scope", "read")
-        slash = make_key(server, "a/b")
+        ann, bob = fields_for(server, "ann"), fields_for(server, "bob")
+        reader = fields_for(server, "ann", "--scope", "read")
+        slash = fields_for(server, "a/b")
         job, _ = whole(server, TABLE, fields=ann)
         refused(get_import(server, job["id"], bob), 404, "not_found")
         refused(server.ask("GET", f"/v1/data/imports/{job['id']}/events", [*STREAM, *bob]), 404, "not_found")

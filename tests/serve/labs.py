@@ -7,8 +7,8 @@ server.
 """
 import signal
 
-from people import REPORT, added, make_key, pages, refused, send_report
-from support import Server, case, equal, expect, main, to_json
+from people import REPORT, added, fields_for, pages, send_report
+from support import Server, case, equal, expect, main, refused, to_json
 
 FHIR = [("Content-Type", "application/fhir+json")]
 
@@ -94,7 +94,7 @@ def reports_that_say_nothing_are_refused():
 @case
 def nobody_sees_the_results_of_others():
     with Server(is_open=False) as server:
-        ann, bob = make_key(server, "ann"), make_key(server, "bob")
+        ann, bob = fields_for(server, "ann"), fields_for(server, "bob")
         lab = added(send_report(server, REPORT, ann))["data"][0]
         refused(server.ask("GET", f"/v1/labs/{lab['id']}", bob), 404, "lab_not_found")
         equal(pages(server, "/v1/labs", 10, bob), [])

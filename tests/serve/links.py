@@ -10,25 +10,14 @@ import pathlib
 import re
 import urllib.parse
 
-from support import (JSON_FIELDS, Failure, Server, case, equal, expect, ids_of, main, wait_until, weir)
+from support import (JSON_FIELDS, Failure, Server, bearer, case, equal, expect, ids_of, main, make_key, refused,
+                     wait_until, weir)
 
 
 def run(server, *words):
     done = weir(*words, "--data", server.data)
     equal((done.returncode, done.stderr), (0, b""), " ".join(words))
     return done.stdout.decode()
-
-
-def make_key(server, *options):
-    return run(server, "key", "create", *options).strip()
-
-
-def bearer(key):
-    return [("Authorization", f"Bearer {key}")]
-
-
-def refused(answer, status, code):
-    equal((answer.status, answer.error()), (status, code), answer.body)
 
 
 def quote(name):

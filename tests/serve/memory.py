@@ -10,8 +10,8 @@ import json
 import re
 import signal
 
-from people import ask_local, json_body, make_key, pages, refused
-from support import JSON_FIELDS, Server, case, equal, expect, main
+from people import ask_local, fields_for, json_body, pages
+from support import JSON_FIELDS, Server, case, equal, expect, main, refused
 
 MEMBERS = ["category", "created_at", "data", "id", "source_turn", "text", "updated_at"]
 CATEGORIES = ("goal", "preference", "insight", "hypothesis")
@@ -181,8 +181,8 @@ def list_of_nobody_is_empty():
 @case
 def nobody_sees_or_changes_what_is_another_ones():
     with Server(is_open=False) as server:
-        ann, bob = make_key(server, "ann"), make_key(server, "bob")
-        reader = make_key(server, "ann", "--scope", "read")
+        ann, bob = fields_for(server, "ann"), fields_for(server, "bob")
+        reader = fields_for(server, "ann", "--scope", "read")
         entry = made(post(server, goal(), ann))
         for answer in (get(server, entry["id"], bob), patch(server, entry["id"], {"text": "x"}, bob),
                        delete(server, entry["id"], bob)):
@@ -199,7 +199,7 @@ def nobody_sees_or_changes_what_is_another_ones():
 @case
 def control_socket_may_name_anybody_and_nothing_else_may():
     with Server(is_open=False) as server:
-        ann = make_key(server, "ann")
+        ann = fields_for(server, "ann")
         entry = made(post(server, goal(), ann))
         equal(ask_local(server, "GET", "/v1/memory?user=ann").json()["data"], [entry])
         equal(ask_local(server, "GET", f"/v1/memory/{entry['id']}?user=ann").json(), entry)

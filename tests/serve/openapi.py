@@ -10,7 +10,7 @@ import re
 import subprocess
 
 import packages
-from people import REPORT, STREAM, TABLE, added, make_key, send_file, send_report, table_of, whole
+from people import REPORT, STREAM, TABLE, added, fields_for, send_file, send_report, table_of, whole
 from support import JSON_FIELDS, ROOT, WAIT_S, Server, case, equal, expect, main, to_json
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -175,7 +175,7 @@ def validators_find_what_is_wrong():
 @case
 def refusals_of_keys_are_in_the_document():
     with Server(is_open=False) as server:
-        reader = make_key(server, "ann", "--scope", "read")
+        reader = fields_for(server, "ann", "--scope", "read")
         recorder = Recorder(server)
         document = document_of(server)
         for path, methods in document["paths"].items():

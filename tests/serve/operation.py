@@ -18,24 +18,11 @@ import tempfile
 import time
 
 from crowd import Crowd, Reader, Writer
-from support import (JSON_FIELDS, WAIT_S, Conn, Failure, Server, Skip, Watch, appended_id, case, equal, expect,
-                     ids_of, main, make_certificate, post_bytes, request_bytes,
+from support import (JSON_FIELDS, WAIT_S, Conn, Failure, Server, Skip, Watch, appended_id, bearer, case, equal,
+                     expect, ids_of, main, make_certificate, make_key, post_bytes, request_bytes,
                      to_json, values_of, wait_until, weir, words_of)
 
 # ---- keys ----
-
-def make_key(server, *options):
-    done = weir("key", "create", "--data", server.data, *options)
-    equal(done.returncode, 0, done.stderr.decode())
-    lines = done.stdout.decode().splitlines()
-    equal(len(lines), 1, "lines printed")
-    expect(re.fullmatch(r"weir_[0-9a-z]{12}_[A-Za-z0-9_-]{43}", lines[0]), "a key", lines[0])
-    return lines[0]
-
-
-def bearer(key):
-    return [("Authorization", f"Bearer {key}")]
-
 
 @case
 def keys_open_the_door_and_nothing_else_does():

@@ -5,21 +5,12 @@ import pathlib
 import re
 import socket
 
-from support import WAIT_S, Conn, equal, expect, request_bytes, to_json, weir
+from support import WAIT_S, Conn, bearer, equal, expect, make_key, request_bytes, to_json
 
 
-def refused(answer, status, code, text=None):
-    equal(answer.status, status, f"status ({answer.body[:300]!r})")
-    equal(answer.error(), code, "code")
-    if text:
-        expect(text in answer.json()["error"]["message"], f"{text!r} in the message", answer.json())
-
-
-def make_key(server, owner, *options):
+def fields_for(server, owner, *options):
     """The fields of a request with a new key."""
-    made = weir("key", "create", "--owner", owner, "--data", server.data, *options)
-    equal(made.returncode, 0, f"weir key create ({made.stderr!r})")
-    return [("Authorization", f"Bearer {made.stdout.decode().strip()}")]
+    return bearer(make_key(server, "--owner", owner, *options))
 
 
 class LocalConn(Conn):

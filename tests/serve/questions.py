@@ -20,6 +20,7 @@ import sys
 import threading
 import time
 
+from people import fields_for
 from support import ROOT, Server, equal, expect, program, weir
 from turn_rules import check_turn, check_whole, get_trace, message, post_turn, read_events
 
@@ -314,9 +315,7 @@ def import_people(server):
         if user != "nobody":
             done = weir("import", *files, "--quiet", "--user", user, "--data", server.data)
             equal(done.returncode, 0, f"import ({done.stderr!r})")
-        made = weir("key", "create", "--owner", user, "--data", server.data)
-        equal(made.returncode, 0, f"weir key create ({made.stderr!r})")
-        fields[user] = [("Authorization", f"Bearer {made.stdout.decode().strip()}")]
+        fields[user] = fields_for(server, user)
     return fields
 
 

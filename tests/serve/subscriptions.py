@@ -22,7 +22,7 @@ import time
 import urllib.parse
 
 from support import (JSON_FIELDS, WAIT_S, Closed, Failure, Server, Skip, case, equal, expect, main, make_certificate,
-                     to_json, wait_until, weir)
+                     make_key, to_json, wait_until, weir)
 
 ROOT_PATH = "/v1/stream/__ds"
 LOCAL = ("--webhook-allow", "127.0.0.1")
@@ -148,6 +148,7 @@ def ask(server, method, path, body=None, token=None, status=None):
 
 
 def refused(answer, status, code):
+    """In the shape of this protocol, not in ours."""
     equal(answer.status, status, answer.body)
     error = answer.json()["error"]
     equal(error["code"], code, error)
@@ -972,12 +973,6 @@ def subscriptions_show_in_the_metrics():
 
 
 # ---- keys ----
-
-def make_key(server, *options):
-    done = weir("key", "create", "--data", server.data, *options)
-    equal(done.returncode, 0, done.stderr)
-    return done.stdout.decode().strip()
-
 
 @case
 def keys_are_asked_for_but_by_whoever_shows_a_wakes_token():

@@ -359,6 +359,29 @@ def _drain(pipe):
 JSON_FIELDS = [("Content-Type", "application/json")]
 
 
+# ---- keys and refusals ----
+
+def make_key(server, *options):
+    made = weir("key", "create", "--data", server.data, *options)
+    equal((made.returncode, made.stderr), (0, b""), "weir key create")
+    key = made.stdout.decode().removesuffix("\n")
+    expect(re.fullmatch(r"weir_[0-9a-z]{12}_[A-Za-z0-9_-]{43}", key), "a key", key)
+    return key
+
+
+def bearer(key):
+    return [("Authorization", f"Bearer {key}")]
+
+
+def refused(answer, status, code, text=""):
+    """The error, which has this code, and this text in its message."""
+    equal(answer.status, status, f"status ({answer.body[:300]!r})")
+    equal(answer.error(), code, "code")
+    error = answer.json()["error"]
+    expect(error["message"] and text in error["message"], f"{text!r} in the message", error)
+    return error
+
+
 def to_json(value):
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 

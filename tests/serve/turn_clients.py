@@ -11,7 +11,7 @@ import pathlib
 import subprocess
 
 from others import Pages, browser, curl, need
-from support import WAIT_S, Server, Skip, case, equal, expect, main, program, weir
+from support import WAIT_S, Server, Skip, case, equal, expect, main, make_key, program, weir
 
 QUESTION = "What is my average HRV this month?"
 
@@ -43,8 +43,7 @@ def keyed_server(*words):
 
 
 def prepare(server, files):
-    done = weir("key", "create", "--data", server.data, "--owner", "me")
-    server.key = done.stdout.decode().strip()
+    server.key = make_key(server, "--owner", "me")
     server.stop()
     imported = weir("import", *files, "--data", server.data, "--quiet")
     equal(imported.returncode, 0, imported.stderr)

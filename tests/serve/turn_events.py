@@ -15,17 +15,12 @@ import signal
 import tempfile
 import threading
 
-from support import Server, Watch, case, equal, expect, main, wait_until, weir
+from support import Server, Watch, bearer, case, equal, expect, main, make_key, refused, wait_until
 from turn_rules import (TurnWatch, check_turn, check_whole, get_turn, new_turn, read_events,
                         read_through_restarts, whole_turn)
 
 QUESTION = "How many steps did I walk last week?"
 SSE = [("Accept", "text/event-stream")]
-
-
-def refused(answer, status, code):
-    equal(answer.status, status, f"status ({answer.body[:300]!r})")
-    equal(answer.error(), code, "code")
 
 
 def ask(server, turn_id, query="", fields=(), method="GET"):
@@ -74,9 +69,8 @@ def turn_under_way_is_shown_as_it_is():
 @case
 def key_in_the_query_opens_this_and_nothing_else_and_is_in_no_log():
     with tempfile.NamedTemporaryFile() as log, Server("--access-log", log.name, is_open=False) as server:
-        made = weir("key", "create", "--owner", "ann", "--data", server.data)
-        key = made.stdout.decode().strip()
-        auth = [("Authorization", f"Bearer {key}")]
+        key = make_key(server, "--owner", "ann")
+        auth = bearer(key)
         turn_id = new_turn(server, "thanks!", auth)["id"]
         events = read_events(server, turn_id, f"?api_key={key}")
         check_whole(server, turn_id, events, auth)

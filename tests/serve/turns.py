@@ -11,26 +11,14 @@ import json
 import signal
 import time
 
-from support import (JSON_FIELDS, MEBIBYTE, Server, case, equal, expect, main, request_bytes, to_json,
-                     wait_until, weir)
+from people import fields_for
+from support import (JSON_FIELDS, MEBIBYTE, Server, case, equal, expect, main, refused, request_bytes, to_json,
+                     wait_until)
 from turn_rules import (TurnWatch, body_of, check_trace, check_turn, check_whole, get_trace, get_turn,
                         message, new_turn, post_turn, read_events, read_through_restarts, whole_turn)
 
 SLOW = ("--turn-pace", "300ms")
 VERY_SLOW = ("--turn-pace", "30s")
-
-
-def refused(answer, status, code, text=None):
-    equal(answer.status, status, f"status ({answer.body[:300]!r})")
-    equal(answer.error(), code, "code")
-    if text:
-        expect(text in answer.json()["error"]["message"], f"{text!r} in the message", answer.json())
-
-
-def make_key(server, owner, *options):
-    made = weir("key", "create", "--owner", owner, "--data", server.data, *options)
-    equal(made.returncode, 0, f"weir key create ({made.stderr!r})")
-    return [("Authorization", f"Bearer {made.stdout.decode().strip()}")]
 
 
 def list_turns(server, query="", fields=()):
@@ -247,9 +235,9 @@ def turns_that_are_not_there_are_not_found():
 @case
 def keys_decide_who_may_do_what():
     with Server(is_open=False) as server:
-        reader = make_key(server, "ann", "--scopes", "read")
-        writer = make_key(server, "ann", "--scopes", "write")
-        prefixed = make_key(server, "ann", "--prefix", "chat/")
+        reader = fields_for(server, "ann", "--scopes", "read")
+        writer = fields_for(server, "ann", "--scopes", "write")
+        prefixed = fields_for(server, "ann", "--prefix", "chat/")
         body = body_of("thanks!")
         refused(post_turn(server, body), 401, "missing_authorization")
         refused(post_turn(server, body, [("Authorization", "Bearer weir_x")]), 401, "invalid_token")
@@ -264,7 +252,7 @@ def keys_decide_who_may_do_what():
         key = reader[0][1].split()[1]
         refused(server.ask("GET", f"/v1/turns/{turn_id}?api_key={key}"), 401, "missing_authorization")
         refused(server.ask("GET", f"/v1/turns?api_key={key}"), 401, "missing_authorization")
-        limited = make_key(server, "ann", "--rate", "1/h", "--burst", "1")
+        limited = fields_for(server, "ann", "--rate", "1/h", "--burst", "1")
         equal(server.ask("GET", "/v1/turns", limited).status, 200)
         answer = server.ask("GET", "/v1/turns", limited)
         refused(answer, 429, "rate_limit_exceeded")
@@ -274,8 +262,8 @@ def keys_decide_who_may_do_what():
 @case
 def turns_of_another_user_are_not_there():
     with Server(is_open=False) as server:
-        ann, bob = make_key(server, "ann"), make_key(server, "bob")
-        nobody = make_key(server, "")
+        ann, bob = fields_for(server, "ann"), fields_for(server, "bob")
+        nobody = fields_for(server, "")
         turn_id = new_turn(server, "thanks!", ann)["id"]
         read_events(server, turn_id, "", ann)
         unknown = "turn_01HX2K3M4N5P6Q7R8S9T0V1W2X"
@@ -361,7 +349,7 @@ def fourth_turn_in_flight_is_refused_until_one_ends():
 @case
 def places_are_each_users_own():
     with Server(*VERY_SLOW, "--user-turns", "1", is_open=False) as server:
-        ann, again, bob = make_key(server, "ann"), make_key(server, "ann"), make_key(server, "bob")
+        ann, again, bob = fields_for(server, "ann"), fields_for(server, "ann"), fields_for(server, "bob")
         new_turn(server, "a", ann)
         refused(post_turn(server, body_of("b"), again), 429, "concurrency_limit_exceeded")
         new_turn(server, "c", bob)
@@ -519,7 +507,7 @@ def replay_needs_no_place_and_a_refusal_is_not_kept():
 @case
 def keys_are_each_users_own():
     with Server(is_open=False) as server:
-        ann, bob = make_key(server, "ann"), make_key(server, "bob")
+        ann, bob = fields_for(server, "ann"), fields_for(server, "bob")
         one = post_turn(server, body_of("thanks!"), [*ann, *key_field("k")])
         two = post_turn(server, body_of("thank you!"), [*bob, *key_field("k")])
         equal((one.status, two.status), (201, 201))
