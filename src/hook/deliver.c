@@ -11,7 +11,11 @@
 
 #include <weir/json.h>
 
-enum { MS_PER_S = 1000, SIGNATURE_BYTES = 512 };
+enum {
+    MS_PER_S = 1000,
+    SIGNATURE_BYTES = 512,
+    WHOLE_MS = 15 * 1000, /* for a receiver to take a wake */
+};
 
 /* ---- in the fetcher's thread ---- */
 
@@ -81,16 +85,17 @@ static WEIR_MUST_CHECK enum weir_status post(struct hooks *h, struct subscriptio
     if (!d) return WEIR_NOMEM;
     d->hooks = h;
     memcpy(d->id, s->id, id_len);
-    const struct fetch_post request = {
+    const struct fetch_request request = {
         .url = s->config.url,
         .fields = {{"Content-Type", SLICE("application/json")}, {"Webhook-Signature", signature}},
         .n_fields = 2,
         .body = body,
+        .limits = {.whole_ms = WHOLE_MS},
         .done = on_fetched,
         .user = d,
     };
     s->delivery = d;
-    enum weir_status st = fetcher_post(h->fetcher, &request, &d->ticket);
+    enum weir_status st = fetcher_send(h->fetcher, &request, &d->ticket);
     if (st == WEIR_OK) return st;
     s->delivery = NULL;
     mem_free(d);
@@ -147,7 +152,9 @@ void deliver_abort(struct hooks *h, struct subscription *s)
 
 static void take_result(struct hooks *h, struct subscription *s, const struct delivery *d)
 {
-    bool has_answer = d->status == WEIR_OK || d->status == WEIR_TOO_LARGE;
+    /* Of a body that is too long or compressed the head is as good as any. */
+    bool has_answer =
+        d->status == WEIR_OK || d->status == WEIR_TOO_LARGE || d->status == WEIR_BAD_TYPE;
     bool is_taken = has_answer && d->http_status >= 200 && d->http_status < 300;
     if (!is_taken && s->lease_until_ms > 0) return; /* it called back before it failed */
     if (!is_taken) {

@@ -1,375 +1,163 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outgoing HTTP on libcurl's multi interface. See fetch.h.
+ * Outgoing HTTP on libcurl's multi interface: the queue and the thread. See fetch.h.
  *
- * One thread owns the multi handle and every transfer; others only put requests into a queue and
- * wake it. The address policy sits where libcurl asks for a socket: it has resolved the name by
- * then and connects to nothing else.
+ * libcurl says which descriptors it waits for and when it wants to be called; epoll waits. So a
+ * round costs what has happened in it, however many requests are waiting. Requests end in one
+ * place, conclude(), and never inside a call of libcurl's.
  */
-#include "io/fetch.h"
-
-#include <curl/curl.h>
-#include <pthread.h>
-#include <stdio.h>
-#include <sys/socket.h>
-
-#include <weir/buf.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
 
 #include "base/check.h"
-#include "base/list.h"
+#include "base/clock.h"
 #include "base/mem.h"
-#include "base/slice.h"
+#include "io/fetch_impl.h"
+#include "io/process.h"
 
 enum {
     MAX_RUNNING = 256,
     MAX_WAITING = 4096,
-    CONNECT_MS = 5 * 1000,
-    WHOLE_MS = 15 * 1000,
-    POLL_MS = 1000, /* longest wait without anything to do; a wake-up ends it */
-    KEPT_CONNECTIONS = 64,
-    FIELD_BYTES = 1024, /* longest field of a request */
-    JOB_MAGIC = 0x66657463,
+    KEPT_CONNECTIONS = 64, /* that nobody uses */
+    EVENTS_A_ROUND = 256,
+    NS_PER_MS = 1000 * 1000,
+    MAX_WAIT_MS = 60 * 1000,
 };
 
-/* One request. */
-struct job {
-    unsigned magic;
-    struct list_node node; /* in waiting or running */
-    struct fetcher *fetcher;
-    uint64_t ticket;
-    bool is_aborted;   /* under the lock */
-    bool is_forbidden; /* an address was refused */
-    bool is_listed;    /* its host is */
-    CURL *curl;
-    struct curl_slist *fields;
-    struct weir_buf answer;
-    fetch_done_fn done;
-    void *user;
-    char url[FETCH_URL_BYTES];
-    size_t n_body;
-    char body[];
-};
-
-struct fetcher {
-    struct target_rules rules;
-    struct fetcher_options options;
-    pthread_t thread;
-    CURLM *multi;
-
-    pthread_mutex_t lock; /* over all below */
-    struct list waiting;
-    struct list running;
-    unsigned n_waiting, n_running;
-    uint64_t n_tickets;
-    bool is_stopping;
-    bool has_aborts;
-    struct fetcher_stats stats;
-};
-
-/* ---- URLs ---- */
-
-static void init_curl(void)
+static uint64_t now_ns(void)
 {
-    CHECK(curl_global_init(CURL_GLOBAL_DEFAULT) == 0);
-}
-
-static void need_curl(void)
-{
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    pthread_once(&once, init_curl);
-}
-
-struct url_parts {
-    CURLU *url;
-    char *scheme;
-    char *host; /* numbers in any form as libcurl will read them: 0x7f.1 is 127.0.0.1 */
-};
-
-static void url_fini(struct url_parts *parts)
-{
-    curl_free(parts->scheme);
-    curl_free(parts->host);
-    curl_url_cleanup(parts->url);
-}
-
-static bool has_part(CURLU *url, CURLUPart what)
-{
-    char *part = NULL;
-    bool has = curl_url_get(url, what, &part, 0) == CURLUE_OK;
-    curl_free(part);
-    return has;
-}
-
-/* libcurl is generous about slashes; who reads the URL elsewhere may not be. */
-static bool is_written_out(const char *text)
-{
-    const char *rest = strstr(text, "://");
-    return rest && rest[3] != '/' && rest[3] != '\\' && !memchr(text, '/', (size_t)(rest - text));
-}
-
-/* False with *why. url_fini() either way. */
-static bool url_split(struct url_parts *parts, const char *text, const char **why)
-{
-    *parts = (struct url_parts){.url = curl_url()};
-    *why = "it is not a URL";
-    if (!is_written_out(text)) return false;
-    if (!parts->url || curl_url_set(parts->url, CURLUPART_URL, text, 0) != CURLUE_OK) return false;
-    if (curl_url_get(parts->url, CURLUPART_SCHEME, &parts->scheme, 0) != CURLUE_OK) return false;
-    if (curl_url_get(parts->url, CURLUPART_HOST, &parts->host, 0) != CURLUE_OK) return false;
-    *why = "only http and https URLs are asked for";
-    if (strcmp(parts->scheme, "http") != 0 && strcmp(parts->scheme, "https") != 0) return false;
-    *why = "a URL with a name or password in it is not asked for";
-    return !has_part(parts->url, CURLUPART_USER) && !has_part(parts->url, CURLUPART_PASSWORD);
-}
-
-/* Names that every resolver knows to be this machine. */
-static bool is_this_machine(const char *host)
-{
-    struct weir_slice name = weir_slice_of(host);
-    if (name.len > 0 && name.ptr[name.len - 1] == '.') name.len--;
-    return (name.len == 9 && slice_ends_with_nocase(name, "localhost")) ||
-           slice_ends_with_nocase(name, ".localhost");
-}
-
-static enum weir_status judge(const struct target_rules *rules, const struct url_parts *parts,
-                              const char **why)
-{
-    bool is_listed = target_is_listed(rules, parts->host);
-    *why = "its host is not in the public network";
-    if (target_judge_host(rules, parts->host) == TARGET_FORBIDDEN) return WEIR_FORBIDDEN;
-    if (!is_listed && is_this_machine(parts->host)) return WEIR_FORBIDDEN;
-    *why = "without https only hosts are asked that the configuration lists";
-    if (!is_listed && strcmp(parts->scheme, "http") == 0) return WEIR_FORBIDDEN;
-    *why = "";
-    return WEIR_OK;
-}
-
-/* Control characters and blanks are no part of a URL, and what reads them differs. */
-static bool copy_url(struct weir_slice url, char out[FETCH_URL_BYTES])
-{
-    if (url.len == 0 || url.len >= FETCH_URL_BYTES) return false;
-    for (size_t i = 0; i < url.len; i++)
-        if ((unsigned char)url.ptr[i] <= 0x20 || url.ptr[i] == 0x7F) return false;
-    memcpy(out, url.ptr, url.len);
-    out[url.len] = 0;
-    return true;
-}
-
-enum weir_status fetch_check_url(const struct target_rules *rules, struct weir_slice url,
-                                 const char **why)
-{
-    char text[FETCH_URL_BYTES];
-    struct url_parts parts;
-    need_curl();
-    *why = "it is not a URL, or longer than one may be";
-    if (!copy_url(url, text)) return WEIR_INVALID;
-    bool is_good = url_split(&parts, text, why);
-    enum weir_status st = is_good ? judge(rules, &parts, why) : WEIR_INVALID;
-    url_fini(&parts);
-    return st;
+    return clock_mono_ns(&clock_system);
 }
 
 /* ---- what libcurl calls ---- */
 
-static struct job *checked(void *user)
+static int on_watch(CURL *curl, curl_socket_t fd, int what, void *user, void *known)
 {
-    struct job *job = user;
-    CHECK(job->magic == JOB_MAGIC);
-    return job;
-}
-
-static size_t on_answer(char *bytes, size_t one, size_t len, void *user)
-{
-    struct job *job = checked(user);
-    (void)one;
-    size_t room = job->answer.max - job->answer.len;
-    weir_buf_append(&job->answer, bytes, len < room ? len : room);
-    /* Less than all ends the transfer. */
-    return len <= room && weir_buf_status(&job->answer) == WEIR_OK ? len : 0;
-}
-
-/* The one place where a connection begins. */
-static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_sockaddr *address)
-{
-    struct job *job = checked(user);
-    if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKET_BAD;
-    if (!job->is_listed && !target_allows(&job->fetcher->rules, &address->addr)) {
-        job->is_forbidden = true;
-        return CURL_SOCKET_BAD;
+    struct fetcher *f = user;
+    struct epoll_event event = {.data.fd = fd};
+    (void)curl;
+    if (what == CURL_POLL_REMOVE) {
+        /* Fails when it was closed before: then the kernel has forgotten it. */
+        epoll_ctl(f->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
+        return 0;
     }
-    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+    if (what & CURL_POLL_IN) event.events |= EPOLLIN;
+    if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
+    if (epoll_ctl(f->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) return -1;
+    curl_multi_assign(f->multi, fd, f);
+    return 0;
 }
 
-/* ---- requests ---- */
-
-static void job_free(struct job *job)
+static int on_timer(CURLM *multi, long in_ms, void *user)
 {
-    if (job->curl) curl_easy_cleanup(job->curl);
-    curl_slist_free_all(job->fields);
-    weir_buf_fini(&job->answer);
-    job->magic = 0;
-    mem_free(job);
+    struct fetcher *f = user;
+    (void)multi;
+    f->curl_due_ns = in_ms < 0 ? UINT64_MAX : now_ns() + (uint64_t)in_ms * NS_PER_MS;
+    return 0;
 }
 
-static bool add_field(struct job *job, const char *text)
-{
-    struct curl_slist *longer = curl_slist_append(job->fields, text);
-    if (longer) job->fields = longer;
-    return longer != NULL;
-}
+/* ---- ends ---- */
 
-static bool add_fields(struct job *job, const struct fetch_post *post)
+/* It runs no more, if it did. */
+static void conclude(struct fetcher *f, struct job *job)
 {
-    char line[FIELD_BYTES];
-    /* No 100 Continue, and no media type but the caller's. */
-    bool is_done =
-        add_field(job, "Expect:") && add_field(job, "Accept: application/json, */*;q=0.1");
-    for (unsigned i = 0; is_done && i < post->n_fields; i++) {
-        const struct fetch_field *field = &post->fields[i];
-        int len = snprintf(line, sizeof line, "%s: %.*s", field->name, (int)field->value.len,
-                           field->value.ptr);
-        is_done = len > 0 && (size_t)len < sizeof line && add_field(job, line);
+    if (heap_is_linked(&job->timer)) {
+        curl_multi_remove_handle(f->multi, job->answer.curl);
+        heap_remove(&f->timers, &job->timer);
+        list_remove(&job->node);
     }
-    return is_done;
-}
-
-static bool set_up(struct job *job)
-{
-    CURL *c = job->curl = curl_easy_init();
-    const struct fetcher_options *o = &job->fetcher->options;
-    if (!c) return false;
-    return curl_easy_setopt(c, CURLOPT_URL, job->url) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "http,https") == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_POSTFIELDS, &job->body[0]) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE, (long)job->n_body) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_HTTPHEADER, job->fields) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_USERAGENT, "weir") == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_OPENSOCKETFUNCTION, on_socket) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_OPENSOCKETDATA, job) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_WRITEFUNCTION, on_answer) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_WRITEDATA, job) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_PRIVATE, job) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)o->connect_ms) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_TIMEOUT_MS, (long)o->whole_ms) == CURLE_OK;
-}
-
-/* What holds for every request; libcurl's own defaults ask the environment. */
-static bool set_policy(CURL *c)
-{
-    return curl_easy_setopt(c, CURLOPT_PROXY, "") == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
-           /* So that ending does not wait for a resolver. */
-           curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
-}
-
-static void tell(struct fetcher *f, struct job *job, const struct fetch_result *result)
-{
+    struct fetch_result result = job_result(job);
     pthread_mutex_lock(&f->lock);
+    map_take(&f->jobs, map_key_of(&job->ticket));
+    if (list_is_linked(&job->aborted_node)) list_remove(&job->aborted_node);
+    f->n_running--;
     f->stats.n_done++;
-    f->stats.n_forbidden += result->status == WEIR_FORBIDDEN;
-    f->stats.n_failed += result->status != WEIR_OK;
+    f->stats.n_forbidden += result.status == WEIR_FORBIDDEN;
+    f->stats.n_failed += result.status != WEIR_OK;
     pthread_mutex_unlock(&f->lock);
-    job->done(job->user, result);
+    job->request.done(job->request.user, &result);
     job_free(job);
 }
 
-static void fail(struct fetcher *f, struct job *job, enum weir_status st, const char *why)
+static void end_finished(struct fetcher *f)
 {
-    tell(f, job, &(struct fetch_result){.status = st, .why = why});
-}
-
-/* It has left the queue. The rules are asked again: they hold for whatever gets here. */
-static void start(struct fetcher *f, struct job *job)
-{
-    struct url_parts parts;
-    const char *why;
-    enum weir_status st = url_split(&parts, job->url, &why) ? WEIR_OK : WEIR_INVALID;
-    if (st == WEIR_OK) st = judge(&f->rules, &parts, &why);
-    if (st == WEIR_OK) job->is_listed = target_is_listed(&f->rules, parts.host);
-    url_fini(&parts);
-    if (st != WEIR_OK) {
-        fail(f, job, st, why);
-        return;
+    CURLMsg *message;
+    int n_left;
+    while ((message = curl_multi_info_read(f->multi, &n_left))) {
+        char *user = NULL;
+        CURLcode code = message->data.result;
+        if (message->msg != CURLMSG_DONE) continue;
+        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
+        struct job *job = job_checked((void *)user);
+        job_judge_code(job, code);
+        conclude(f, job);
     }
-    if (!set_up(job) || !set_policy(job->curl) ||
-        curl_multi_add_handle(f->multi, job->curl) != CURLM_OK) {
-        fail(f, job, WEIR_NOMEM, weir_status_text(WEIR_NOMEM));
-        return;
+}
+
+static void end_expired(struct fetcher *f)
+{
+    struct heap_node *node;
+    uint64_t now = now_ns();
+    while ((node = heap_peek(&f->timers)) && node->due <= now) {
+        struct job *job = CONTAINER_OF(node, struct job, timer);
+        uint64_t due = job_due_ns(job);
+        if (due > now) {
+            heap_move(&f->timers, node, due);
+            continue;
+        }
+        job_expire(job, now);
+        conclude(f, job);
     }
+}
+
+static void end_as_aborted(struct fetcher *f, struct job *job)
+{
+    job->end = FETCH_ABORTED;
+    conclude(f, job);
+}
+
+/* One that runs and shall not; NULL when there is none. */
+static struct job *take_aborted(struct fetcher *f)
+{
     pthread_mutex_lock(&f->lock);
-    list_push_back(&f->running, &job->node);
-    f->n_running++;
+    struct list_node *node = list_pop_front(&f->aborted);
+    struct job *job = node ? CONTAINER_OF(node, struct job, aborted_node) : NULL;
+    if (job && job->phase == FETCH_WAITING) {
+        list_remove(&job->node);
+        f->n_waiting--;
+        f->n_running++;
+    }
     pthread_mutex_unlock(&f->lock);
+    return job;
 }
 
-static void leave_running(struct fetcher *f, struct job *job)
-{
-    curl_multi_remove_handle(f->multi, job->curl);
-    pthread_mutex_lock(&f->lock);
-    list_remove(&job->node);
-    f->n_running--;
-    pthread_mutex_unlock(&f->lock);
-}
-
-static enum weir_status status_of(const struct job *job, CURLcode code)
-{
-    if (code == CURLE_OK) return WEIR_OK;
-    if (code == CURLE_WRITE_ERROR && job->answer.len == job->answer.max) return WEIR_TOO_LARGE;
-    if (code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY) return WEIR_NOMEM;
-    if (code == CURLE_OPERATION_TIMEDOUT) return WEIR_TIMEOUT;
-    return job->is_forbidden ? WEIR_FORBIDDEN : WEIR_IO;
-}
-
-static void finish(struct fetcher *f, struct job *job, CURLcode code)
-{
-    long http_status = 0;
-    curl_easy_getinfo(job->curl, CURLINFO_RESPONSE_CODE, &http_status);
-    leave_running(f, job);
-    struct fetch_result result = {
-        .status = status_of(job, code),
-        .http_status = (int)http_status,
-        .body = weir_buf_slice(&job->answer),
-        .why = curl_easy_strerror(code),
-    };
-    if (result.status == WEIR_FORBIDDEN) result.why = "its address may not be connected to";
-    tell(f, job, &result);
-}
-
-/* ---- the thread ---- */
-
-static struct job *job_of(struct list_node *node)
-{
-    return node ? CONTAINER_OF(node, struct job, node) : NULL;
-}
+/* ---- beginnings ---- */
 
 /* The next one whose turn it is; NULL when there is none. */
 static struct job *take_waiting(struct fetcher *f)
 {
-    struct job *job = NULL;
+    struct list_node *node = NULL;
     pthread_mutex_lock(&f->lock);
-    if (f->n_running < f->options.max_running || f->is_stopping)
-        job = job_of(list_pop_front(&f->waiting));
-    if (job) f->n_waiting--;
+    if (f->n_running < f->options.max_running) node = list_pop_front(&f->waiting);
+    if (node) {
+        f->n_waiting--;
+        f->n_running++;
+    }
     pthread_mutex_unlock(&f->lock);
-    return job;
+    return node ? CONTAINER_OF(node, struct job, node) : NULL;
 }
 
-/* One that runs and shall not; NULL when there is none. */
-static struct job *find_aborted(struct fetcher *f)
+static void start_waiting(struct fetcher *f)
 {
-    struct job *found = NULL;
-    pthread_mutex_lock(&f->lock);
-    bool is_worth_it = f->has_aborts || f->is_stopping;
-    for (struct list_node *n = list_first(&f->running); is_worth_it && n && !found;
-         n = list_next(&f->running, n))
-        if (job_of(n)->is_aborted || f->is_stopping) found = job_of(n);
-    if (!found) f->has_aborts = false;
-    pthread_mutex_unlock(&f->lock);
-    return found;
+    struct job *job;
+    while ((job = take_waiting(f))) {
+        if (!job_start(job)) conclude(f, job);
+        else list_push_back(&f->running, &job->node);
+    }
 }
+
+/* ---- the thread ---- */
 
 static bool is_stopping(struct fetcher *f)
 {
@@ -379,56 +167,68 @@ static bool is_stopping(struct fetcher *f)
     return stops;
 }
 
-static void end_aborted(struct fetcher *f)
+/* Rounded up, so that nothing is woken in vain. */
+static int wait_ms(const struct fetcher *f)
 {
-    struct job *job;
-    while ((job = find_aborted(f))) {
-        leave_running(f, job);
-        fail(f, job, WEIR_SHUTDOWN, "it was aborted");
-    }
+    const struct heap_node *node = heap_peek(&f->timers);
+    uint64_t due = node && node->due < f->curl_due_ns ? node->due : f->curl_due_ns;
+    uint64_t now = now_ns();
+    if (due <= now) return 0;
+    uint64_t ms = (due - now - 1) / NS_PER_MS + 1;
+    return ms < MAX_WAIT_MS ? (int)ms : MAX_WAIT_MS;
 }
 
-static void start_waiting(struct fetcher *f)
+static void act(struct fetcher *f, curl_socket_t fd, int what)
 {
-    struct job *job;
-    while ((job = take_waiting(f))) {
-        if (job->is_aborted || is_stopping(f)) fail(f, job, WEIR_SHUTDOWN, "it was aborted");
-        else start(f, job);
-    }
+    int n_running;
+    CHECK(curl_multi_socket_action(f->multi, fd, what, &n_running) == CURLM_OK);
 }
 
-/* Whether there were any: then others may begin in their place. */
-static bool end_finished(struct fetcher *f)
+static void take_event(struct fetcher *f, const struct epoll_event *event)
 {
-    CURLMsg *message;
-    int n_left;
-    bool has_ended = false;
-    while ((message = curl_multi_info_read(f->multi, &n_left))) {
-        char *user = NULL;
-        CURLcode code = message->data.result;
-        if (message->msg != CURLMSG_DONE) continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
-        finish(f, checked((void *)user), code);
-        has_ended = true;
+    uint64_t n;
+    int what = 0;
+    if (event->data.fd == f->wake_fd) {
+        CHECK(read(f->wake_fd, &n, sizeof n) == sizeof n);
+        return;
     }
-    return has_ended;
+    if (event->events & EPOLLIN) what |= CURL_CSELECT_IN;
+    if (event->events & EPOLLOUT) what |= CURL_CSELECT_OUT;
+    if (event->events & (EPOLLERR | EPOLLHUP)) what |= CURL_CSELECT_ERR;
+    act(f, event->data.fd, what);
+}
+
+static void wait_and_act(struct fetcher *f)
+{
+    struct epoll_event events[EVENTS_A_ROUND];
+    int n = epoll_wait(f->epoll_fd, events, EVENTS_A_ROUND, wait_ms(f));
+    for (int i = 0; i < n; i++) take_event(f, &events[i]);
+    if (f->curl_due_ns > now_ns()) return;
+    f->curl_due_ns = UINT64_MAX;
+    act(f, CURL_SOCKET_TIMEOUT, 0);
 }
 
 static void *run(void *user)
 {
     struct fetcher *f = user;
-    int n_running;
+    struct job *job;
     while (!is_stopping(f)) {
-        end_aborted(f);
+        wait_and_act(f);
+        end_finished(f);
+        end_expired(f);
+        while ((job = take_aborted(f))) end_as_aborted(f, job);
         start_waiting(f);
-        CHECK(curl_multi_perform(f->multi, &n_running) == CURLM_OK);
-        if (end_finished(f)) continue;
-        /* What was posted meanwhile has woken it. */
-        CHECK(curl_multi_poll(f->multi, NULL, 0, POLL_MS, NULL) == CURLM_OK);
     }
-    end_aborted(f);
-    start_waiting(f);
+    for (struct list_node *n; (n = list_first(&f->running));)
+        end_as_aborted(f, CONTAINER_OF(n, struct job, node));
+    while ((job = take_waiting(f))) end_as_aborted(f, job);
     return NULL;
+}
+
+static void wake(struct fetcher *f)
+{
+    uint64_t one = 1;
+    CHECK(write(f->wake_fd, &one, sizeof one) == sizeof one);
 }
 
 /* ---- life ---- */
@@ -438,33 +238,66 @@ static unsigned or_default(unsigned value, unsigned otherwise)
     return value > 0 ? value : otherwise;
 }
 
+static void take_options(struct fetcher *f, const struct target_rules *rules,
+                         const struct fetcher_options *options)
+{
+    unsigned running = or_default(options->max_running, MAX_RUNNING);
+    if (rules) f->rules = *rules;
+    f->has_rules = rules != NULL;
+    f->options.max_running = running < FETCH_MAX_RUNNING ? running : FETCH_MAX_RUNNING;
+    f->options.max_waiting = or_default(options->max_waiting, MAX_WAITING);
+}
+
+static WEIR_MUST_CHECK enum weir_status open_all(struct fetcher *f)
+{
+    struct epoll_event event = {.events = EPOLLIN};
+    f->epoll_fd = epoll_create1(EPOLL_CLOEXEC);
+    event.data.fd = f->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+    if (f->epoll_fd < 0 || f->wake_fd < 0) return WEIR_IO;
+    if (epoll_ctl(f->epoll_fd, EPOLL_CTL_ADD, f->wake_fd, &event) != 0) return WEIR_IO;
+    f->multi = curl_multi_init();
+    bool is_set =
+        f->multi &&
+        curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, (long)KEPT_CONNECTIONS) == CURLM_OK &&
+        curl_multi_setopt(f->multi, CURLMOPT_SOCKETFUNCTION, on_watch) == CURLM_OK &&
+        curl_multi_setopt(f->multi, CURLMOPT_SOCKETDATA, f) == CURLM_OK &&
+        curl_multi_setopt(f->multi, CURLMOPT_TIMERFUNCTION, on_timer) == CURLM_OK &&
+        curl_multi_setopt(f->multi, CURLMOPT_TIMERDATA, f) == CURLM_OK;
+    return is_set ? WEIR_OK : WEIR_NOMEM;
+}
+
+static void release(struct fetcher *f)
+{
+    if (f->multi) curl_multi_cleanup(f->multi);
+    if (f->epoll_fd >= 0) close(f->epoll_fd);
+    if (f->wake_fd >= 0) close(f->wake_fd);
+    heap_fini(&f->timers);
+    map_fini(&f->jobs);
+    pthread_mutex_destroy(&f->lock);
+    mem_free(f);
+}
+
 enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *rules,
                              const struct fetcher_options *options)
 {
-    need_curl();
+    fetch_need_curl();
     struct fetcher *f = mem_zalloc(sizeof *f);
     if (!f) return WEIR_NOMEM;
-    f->rules = *rules;
-    f->options = (struct fetcher_options){
-        .max_running = or_default(options->max_running, MAX_RUNNING),
-        .max_waiting = or_default(options->max_waiting, MAX_WAITING),
-        .connect_ms = or_default(options->connect_ms, CONNECT_MS),
-        .whole_ms = or_default(options->whole_ms, WHOLE_MS),
-    };
+    take_options(f, rules, options);
+    f->epoll_fd = f->wake_fd = -1;
+    f->curl_due_ns = UINT64_MAX;
+    heap_init(&f->timers, f->options.max_running);
+    /* One more: a request that is about to end has left the counts, but not the map. */
+    map_init(&f->jobs, (size_t)f->options.max_running + f->options.max_waiting + 1);
     list_init(&f->waiting);
     list_init(&f->running);
+    list_init(&f->aborted);
     pthread_mutex_init(&f->lock, NULL);
-    f->multi = curl_multi_init();
-    enum weir_status st = f->multi ? WEIR_OK : WEIR_NOMEM;
-    if (st == WEIR_OK) curl_multi_setopt(f->multi, CURLMOPT_MAXCONNECTS, (long)KEPT_CONNECTIONS);
+    if (f->options.max_running > MAX_RUNNING) process_raise_descriptors();
+    enum weir_status st = open_all(f);
     if (st == WEIR_OK && pthread_create(&f->thread, NULL, run, f) != 0) st = WEIR_IO;
-    if (st == WEIR_OK) {
-        *out = f;
-        return st;
-    }
-    if (f->multi) curl_multi_cleanup(f->multi);
-    pthread_mutex_destroy(&f->lock);
-    mem_free(f);
+    if (st == WEIR_OK) *out = f;
+    else release(f);
     return st;
 }
 
@@ -474,40 +307,24 @@ void fetcher_free(struct fetcher *f)
     pthread_mutex_lock(&f->lock);
     f->is_stopping = true;
     pthread_mutex_unlock(&f->lock);
-    curl_multi_wakeup(f->multi);
+    wake(f);
     pthread_join(f->thread, NULL);
     CHECK(list_is_empty(&f->waiting) && list_is_empty(&f->running));
-    curl_multi_cleanup(f->multi);
-    pthread_mutex_destroy(&f->lock);
-    mem_free(f);
+    release(f);
 }
 
 /* ---- asking ---- */
 
-static struct job *job_new(struct fetcher *f, const struct fetch_post *post)
-{
-    struct job *job = mem_zalloc(sizeof *job + post->body.len + 1);
-    if (!job) return NULL;
-    job->magic = JOB_MAGIC;
-    job->fetcher = f;
-    job->done = post->done;
-    job->user = post->user;
-    job->n_body = post->body.len;
-    if (post->body.len > 0) memcpy(job->body, post->body.ptr, post->body.len);
-    weir_buf_init(&job->answer, FETCH_ANSWER_BYTES);
-    if (add_fields(job, post)) return job;
-    job_free(job);
-    return NULL;
-}
-
-static enum weir_status enqueue(struct fetcher *f, struct job *job, uint64_t *ticket)
+static WEIR_MUST_CHECK enum weir_status enqueue(struct fetcher *f, struct job *job,
+                                                uint64_t *ticket)
 {
     enum weir_status st = WEIR_OK;
     pthread_mutex_lock(&f->lock);
+    job->ticket = ++f->n_tickets;
     if (f->is_stopping) st = WEIR_SHUTDOWN;
     else if (f->n_waiting >= f->options.max_waiting) st = WEIR_BUSY;
+    if (st == WEIR_OK) st = map_put(&f->jobs, map_key_of(&job->ticket), job);
     if (st == WEIR_OK) {
-        job->ticket = ++f->n_tickets;
         if (ticket) *ticket = job->ticket;
         list_push_back(&f->waiting, &job->node);
         f->n_waiting++;
@@ -517,34 +334,27 @@ static enum weir_status enqueue(struct fetcher *f, struct job *job, uint64_t *ti
     return st;
 }
 
-enum weir_status fetcher_post(struct fetcher *f, const struct fetch_post *post, uint64_t *ticket)
+enum weir_status fetcher_send(struct fetcher *f, const struct fetch_request *request,
+                              uint64_t *ticket)
 {
-    CHECK(post->n_fields <= FETCH_MAX_FIELDS);
-    struct job *job = job_new(f, post);
-    if (!job) return WEIR_NOMEM;
-    enum weir_status st = copy_url(post->url, job->url) ? enqueue(f, job, ticket) : WEIR_INVALID;
-    if (st == WEIR_OK) curl_multi_wakeup(f->multi);
+    struct job *job;
+    CHECK(request->n_fields <= FETCH_MAX_FIELDS);
+    enum weir_status st = job_new(&job, f, request);
+    if (st != WEIR_OK) return st;
+    st = enqueue(f, job, ticket);
+    if (st == WEIR_OK) wake(f);
     else job_free(job);
     return st;
-}
-
-static bool mark(struct list *list, uint64_t ticket)
-{
-    for (struct list_node *n = list_first(list); n; n = list_next(list, n)) {
-        if (job_of(n)->ticket != ticket) continue;
-        job_of(n)->is_aborted = true;
-        return true;
-    }
-    return false;
 }
 
 void fetcher_abort(struct fetcher *f, uint64_t ticket)
 {
     pthread_mutex_lock(&f->lock);
-    bool is_found = mark(&f->running, ticket) || mark(&f->waiting, ticket);
-    f->has_aborts |= is_found;
+    struct job *job = map_get(&f->jobs, map_key_of(&ticket));
+    bool is_new = job && !list_is_linked(&job->aborted_node);
+    if (is_new) list_push_back(&f->aborted, &job->aborted_node);
     pthread_mutex_unlock(&f->lock);
-    if (is_found) curl_multi_wakeup(f->multi);
+    if (is_new) wake(f);
 }
 
 void fetcher_stats(struct fetcher *f, struct fetcher_stats *out)

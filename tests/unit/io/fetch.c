@@ -155,13 +155,14 @@ static struct fetcher *fetcher_for(const char *rule, const struct fetcher_option
 
 static const struct fetcher_options usual;
 
-static struct fetch_post post_to(struct waiter *w, const char *url)
+static struct fetch_request post_to(struct waiter *w, const char *url)
 {
-    return (struct fetch_post){
+    return (struct fetch_request){
         .url = weir_slice_of(url),
         .fields = {{"Content-Type", SLICE("application/json")}, {"X-Sign", SLICE("a=b")}},
         .n_fields = 2,
         .body = SLICE("{\"a\":1}"),
+        .limits = {.whole_ms = WAIT_MS},
         .done = on_done,
         .user = w,
     };
@@ -180,8 +181,8 @@ static enum weir_status ask(struct receiver *r, const char *host, const char *ru
     struct fetcher *f = fetcher_for(rule, options);
     waiter_init(w);
     url_of(r, host, url);
-    struct fetch_post post = post_to(w, url);
-    T_EQ(fetcher_post(f, &post, NULL), WEIR_OK);
+    struct fetch_request post = post_to(w, url);
+    T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
     wait_done(w, 1);
     fetcher_free(f);
     return w->status;
@@ -243,8 +244,8 @@ TEST(names_are_judged_by_what_they_lead_to)
     waiter_init(&w);
     T_EQ(gethostname(name, sizeof name), 0);
     snprintf(url, sizeof url, "https://%s:1/", name);
-    struct fetch_post post = post_to(&w, url);
-    T_EQ(fetcher_post(f, &post, NULL), WEIR_OK);
+    struct fetch_request post = post_to(&w, url);
+    T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
     wait_done(&w, 1);
     /* Where the name leads nowhere, there is nothing to be forbidden. */
     T_OK(w.status == WEIR_FORBIDDEN || w.status == WEIR_IO || w.status == WEIR_TIMEOUT);
@@ -283,11 +284,19 @@ TEST(answers_are_cut_at_their_ceiling)
 
 TEST(whoever_never_answers_is_given_up)
 {
-    const struct fetcher_options hasty = {.whole_ms = 50};
     struct receiver r = {.answer = NULL};
     struct waiter w;
+    char url[URL_BYTES];
+    waiter_init(&w);
     receiver_start(&r);
-    T_EQ(ask(&r, "127.0.0.1", "127.0.0.1", &hasty, &w), WEIR_TIMEOUT);
+    struct fetcher *f = fetcher_for("127.0.0.1", &usual);
+    url_of(&r, "127.0.0.1", url);
+    struct fetch_request post = post_to(&w, url);
+    post.limits.whole_ms = 50;
+    T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
+    wait_done(&w, 1);
+    T_EQ(w.status, WEIR_TIMEOUT);
+    fetcher_free(f);
     receiver_stop(&r);
 }
 
@@ -318,12 +327,75 @@ TEST(hundreds_run_at_once_and_the_rest_waits_or_is_refused)
     receiver_start(&r);
     struct fetcher *f = fetcher_for("127.0.0.1", &options);
     url_of(&r, "127.0.0.1", url);
-    struct fetch_post post = post_to(&w, url);
-    for (int i = 0; i < MANY; i++) T_EQ(fetcher_post(f, &post, NULL), WEIR_OK);
+    struct fetch_request post = post_to(&w, url);
+    for (int i = 0; i < MANY; i++) T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
     wait_done(&w, MANY);
     T_EQ(w.n_good, MANY);
     fetcher_free(f);
     receiver_stop(&r);
+}
+
+/* ---- answers in pieces ---- */
+
+struct reader {
+    struct waiter w;
+    int http_status;
+    char type[40];
+    char text[100];
+    size_t len;
+    size_t n_wanted;
+};
+
+static bool on_head(void *user, int http_status, const struct fetch_answer *answer)
+{
+    struct reader *r = user;
+    struct weir_slice type = fetch_field_of(answer, "content-type");
+    r->http_status = http_status;
+    snprintf(r->type, sizeof r->type, "%.*s", (int)type.len, type.ptr);
+    return true;
+}
+
+static bool on_body(void *user, struct weir_slice bytes)
+{
+    struct reader *r = user;
+    size_t n = bytes.len < sizeof r->text - r->len ? bytes.len : sizeof r->text - r->len;
+    memcpy(r->text + r->len, bytes.ptr, n);
+    r->len += n;
+    return r->len < r->n_wanted;
+}
+
+static void read_in_pieces(const char *answer, struct reader *reader)
+{
+    struct receiver r = {.answer = answer};
+    char url[URL_BYTES];
+    waiter_init(&reader->w);
+    receiver_start(&r);
+    struct fetcher *f = NULL;
+    T_EQ(fetcher_new(&f, NULL, &usual), WEIR_OK);
+    url_of(&r, "127.0.0.1", url);
+    struct fetch_request get = post_to(&reader->w, url);
+    get.method = FETCH_GET;
+    get.on_head = on_head;
+    get.on_body = on_body;
+    get.user = reader;
+    T_EQ(fetcher_send(f, &get, NULL), WEIR_OK);
+    wait_done(&reader->w, 1);
+    fetcher_free(f);
+    receiver_stop(&r);
+    T_OK(strncmp(r.request, "GET ", 4) == 0);
+}
+
+TEST(a_body_comes_in_pieces_after_its_head)
+{
+    struct reader r = {.n_wanted = 1000};
+    read_in_pieces("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                   "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n",
+                   &r);
+    T_EQ(r.w.status, WEIR_OK);
+    T_EQ(r.http_status, 200);
+    T_EQ_STR(weir_slice_of(r.type), "text/event-stream");
+    T_EQ_SLICE(slice_of(r.text, r.len), SLICE("abcde"));
+    T_EQ(r.w.n_body, 0);
 }
 
 TEST(a_full_queue_says_so_and_aborting_empties_it)
@@ -338,12 +410,12 @@ TEST(a_full_queue_says_so_and_aborting_empties_it)
     receiver_start(&r);
     struct fetcher *f = fetcher_for("127.0.0.1", &options);
     url_of(&r, "127.0.0.1", url);
-    struct fetch_post post = post_to(&w, url);
-    T_EQ(fetcher_post(f, &post, &tickets[0]), WEIR_OK);
+    struct fetch_request post = post_to(&w, url);
+    T_EQ(fetcher_send(f, &post, &tickets[0]), WEIR_OK);
     while (stats.n_running == 0) fetcher_stats(f, &stats);
-    T_EQ(fetcher_post(f, &post, &tickets[1]), WEIR_OK);
-    T_EQ(fetcher_post(f, &post, &tickets[2]), WEIR_OK);
-    T_EQ(fetcher_post(f, &post, NULL), WEIR_BUSY);
+    T_EQ(fetcher_send(f, &post, &tickets[1]), WEIR_OK);
+    T_EQ(fetcher_send(f, &post, &tickets[2]), WEIR_OK);
+    T_EQ(fetcher_send(f, &post, NULL), WEIR_BUSY);
     for (int i = 0; i < 3; i++) fetcher_abort(f, tickets[i]);
     wait_done(&w, 3);
     T_EQ(w.status, WEIR_SHUTDOWN);
@@ -361,8 +433,8 @@ TEST(ending_aborts_what_is_left)
     receiver_start(&r);
     struct fetcher *f = fetcher_for("127.0.0.1", &usual);
     url_of(&r, "127.0.0.1", url);
-    struct fetch_post post = post_to(&w, url);
-    for (int i = 0; i < 5; i++) T_EQ(fetcher_post(f, &post, NULL), WEIR_OK);
+    struct fetch_request post = post_to(&w, url);
+    for (int i = 0; i < 5; i++) T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
     fetcher_free(f);
     T_EQ(w.n_done, 5);
     T_EQ(w.n_good, 0);

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of the fetcher share. fetch.c has the queue and the thread, fetch_job.c one
+ * request: what libcurl is told, what it tells, and when it has taken too long; fetch_url.c judges
+ * addresses by their text.
+ *
+ * One thread owns the multi handle and every request that runs; others only put requests into the
+ * queue, or on the list of aborted ones, and wake it.
+ */
+#pragma once
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include <weir/buf.h>
+
+#include "base/heap.h"
+#include "base/list.h"
+#include "base/map.h"
+#include "io/fetch.h"
+
+struct fetch_answer {
+    CURL *curl;
+};
+
+/* One request. */
+struct job {
+    unsigned magic;
+    struct list_node node;         /* in waiting or running */
+    struct list_node aborted_node; /* in aborted */
+    struct heap_node timer;        /* in timers, while it runs; may be due too early */
+    struct fetcher *fetcher;
+    uint64_t ticket;
+
+    enum fetch_phase phase;
+    enum fetch_end end; /* FETCH_WHOLE: nothing has ended it but libcurl */
+    const char *why;    /* NULL: as the table has it */
+    bool is_listed;     /* its host is: any address of it will do */
+    int http_status;    /* once a head has come */
+    size_t n_head;      /* bytes of heads */
+    uint64_t n_body;
+    uint64_t start_ns; /* its turn came */
+    uint64_t phase_ns; /* the phase began */
+    uint64_t last_ns;  /* something came */
+
+    struct fetch_answer answer; /* its curl is NULL until its turn comes */
+    struct curl_slist *fields;
+    struct weir_buf gathered;
+    struct fetch_request request; /* the slices and texts in it are not kept */
+    char *body;                   /* NULL as soon as it is sent and answered */
+    size_t n_request;             /* bytes of it */
+    const char *ca_file;          /* behind the URL */
+    char url[];
+};
+
+struct fetcher {
+    struct target_rules rules;
+    bool has_rules;
+    struct fetcher_options options;
+    pthread_t thread;
+
+    /* The thread's own. */
+    CURLM *multi;
+    int epoll_fd;
+    uint64_t curl_due_ns; /* when libcurl wants to be called; UINT64_MAX: no need */
+    struct heap timers;
+    struct list running;
+
+    int wake_fd;          /* eventfd */
+    pthread_mutex_t lock; /* over all below */
+    struct map jobs;      /* by ticket: waiting and running */
+    struct list waiting;
+    struct list aborted;
+    unsigned n_waiting, n_running;
+    uint64_t n_tickets;
+    bool is_stopping;
+    struct fetcher_stats stats;
+};
+
+/* ---- fetch_url.c ---- */
+
+void fetch_need_curl(void);
+
+/* False when it can be no URL: too long, or with blanks or control characters. */
+bool fetch_copy_url(struct weir_slice url, char out[FETCH_URL_BYTES]);
+
+/* As fetch_check_url(). *is_listed: its host may be asked whatever its address is. */
+WEIR_MUST_CHECK enum weir_status fetch_judge(const struct target_rules *rules, const char *text,
+                                             bool *is_listed, const char **why);
+
+/* ---- fetch_job.c ---- */
+
+/* WEIR_INVALID, WEIR_NOMEM. */
+WEIR_MUST_CHECK enum weir_status job_new(struct job **out, struct fetcher *f,
+                                         const struct fetch_request *request);
+void job_free(struct job *job);
+struct job *job_checked(void *user);
+
+/* Makes its handle and hands it to libcurl. False: it has ended, as job->end says. */
+bool job_start(struct job *job);
+
+/* When it will have taken too long, as things are; UINT64_MAX: never. */
+uint64_t job_due_ns(const struct job *job);
+
+/* It has taken too long. */
+void job_expire(struct job *job, uint64_t now_ns);
+
+/* libcurl has ended it. */
+void job_judge_code(struct job *job, CURLcode code);
+
+struct fetch_result job_result(const struct job *job);
