@@ -49,7 +49,7 @@ WEIR_BEGIN
     X(BAD_METHOD, "method_not_allowed", "the resource does not know this method", 405, false)      \
     X(NOT_ACCEPTABLE, "not_acceptable", "no form that is acceptable can be sent", 406, false)      \
     X(TIMEOUT, "request_timeout", "the request took too long to arrive", 408, true)                \
-    X(EXISTS, "already_exists", "there is one already", 409, false)                                \
+    X(EXISTS, "already_exists", "it is there, or was done, already", 409, false)                   \
     X(TOO_LARGE, "payload_too_large", "the body is larger than the limit", 413, false)             \
     X(URI_TOO_LONG, "uri_too_long", "the address is longer than the limit", 414, false)            \
     X(BAD_TYPE, "unsupported_media_type", "the body is of a kind that is not taken", 415, false)   \

@@ -18,6 +18,7 @@
 #include "io/loop.h"
 
 enum {
+    HTTP_OUR_MISTAKE = 500,
     RETRY_SOON_S = 1,     /* a queue that was full */
     RETRY_STORAGE_S = 10, /* somebody has to make room, or to start the server again */
     WORK_STACK_BYTES = 1 << 20,
@@ -188,6 +189,10 @@ void resource_store_error(struct exchange *ex, enum weir_status st)
     case WEIR_LIMIT:
         exchange_error(ex, WEIR_TOO_LARGE, "this is more than the store takes");
         return;
-    default: exchange_error(ex, st, "%s", weir_status_text(st)); return;
+    default:
+        /* Whose fault it was is for the log; what a client can do about it is the same. */
+        exchange_error(ex, weir_status_http(st) == HTTP_OUR_MISTAKE ? WEIR_INTERNAL : st, "%s",
+                       weir_status_text(st));
+        return;
     }
 }

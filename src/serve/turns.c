@@ -169,7 +169,8 @@ static void answer_trace(struct exchange *ex, void *user)
     struct weir_buf json = t->json;
     if (t->status == WEIR_OK) exchange_json(ex, 200, weir_buf_slice(&json));
     else if (t->status == WEIR_CONFLICT)
-        exchange_error(ex, WEIR_CONFLICT, "the turn has not ended yet");
+        exchange_error(ex, WEIR_UNPROCESSABLE,
+                       "the turn has not ended yet; it can be run again when it has");
     else if (t->status == WEIR_BAD_FIELD)
         exchange_error(ex, WEIR_BAD_FIELD, "from: the turn has no step \"%s\"", t->from);
     else resource_store_error(ex, t->status);
@@ -235,7 +236,7 @@ static struct cancelling *cancelling_of(struct turn_asked *a)
 
 static void refuse_ended(struct exchange *ex)
 {
-    exchange_error(ex, WEIR_CONFLICT, "the turn has ended");
+    exchange_error(ex, WEIR_EXISTS, "the turn has ended already");
 }
 
 static void answer_cancelled(struct exchange *ex, struct turn_asked *a)

@@ -176,6 +176,8 @@ static void answer_refused(struct exchange *ex, struct creation *c, enum weir_st
     if (st == WEIR_CONCURRENCY)
         exchange_error(ex, st, "%u turns are in flight already; try again when one has ended",
                        server_options(exchange_server(ex))->turns.user_turns);
+    else if (st == WEIR_BUSY)
+        exchange_error(ex, WEIR_CONCURRENCY, "the server has as many turns in flight as it takes");
     else if (st == WEIR_IDEMPOTENCY) exchange_error(ex, st, NULL);
     else if (st == WEIR_EXISTS && turn_is_id(c->key.first.turn)) {
         turn_asked_init(&c->asked, ex, c->key.first.turn);
@@ -205,7 +207,7 @@ static void create(struct exchange *ex, struct creation *c, const struct turn_re
     if (st != WEIR_OK) {
         turn_draft_fini(&c->draft);
         idempotency_fini(&c->key);
-        resource_store_error(ex, st);
+        answer_refused(ex, c, st);
         return;
     }
     exchange_set_data(ex, c);

@@ -530,14 +530,14 @@ def cancelled_turn_fails_with_that_code():
         turn = check_whole(server, turn_id, events)
         equal(turn["status"], "failed")
         equal(turn["error"]["code"], "cancelled")
-        refused(cancel(server, turn_id), 409, "conflict")
+        refused(cancel(server, turn_id), 409, "already_exists")
 
 
 @case
-def cancelling_a_turn_that_has_ended_is_a_conflict():
+def cancelling_a_turn_that_has_ended_is_refused():
     with Server() as server:
         turn = whole_turn(server, "thanks!")
-        refused(cancel(server, turn["id"]), 409, "conflict")
+        refused(cancel(server, turn["id"]), 409, "already_exists")
         equal(get_turn(server, turn["id"]), turn)
 
 
@@ -551,7 +551,7 @@ def cancelling_may_be_sent_again_by_key():
         equal(again.status, 202)
         equal(again.field("idempotent-replayed"), "true")
         equal(again.json()["error"]["code"], "cancelled")
-        refused(cancel(server, turn_id, key_field("d")), 409, "conflict")
+        refused(cancel(server, turn_id, key_field("d")), 409, "already_exists")
         refused(post_turn(server, body_of("a"), key_field("c")), 409, "idempotency_key_mismatch")
 
 

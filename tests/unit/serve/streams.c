@@ -278,7 +278,7 @@ TEST(failures_of_the_store_say_when_to_try_again)
         {WEIR_NOMEM, "no_memory: ", "Retry-After: 1\n"},
         {WEIR_LIMIT, "payload_too_large: ", ""},
         {WEIR_SEALED, "sealed: ", ""},
-        {WEIR_CORRUPT, "corrupt: ", ""},
+        {WEIR_CORRUPT, "internal_error: ", ""},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct exchange ex = {0};
