@@ -130,6 +130,7 @@ struct models_options {
     const char *replay; /* folder of cassettes that are played instead of asking anybody */
 };
 
+/* The configuration is borrowed until models_free(). WEIR_NOMEM, WEIR_IO: no thread, no folder. */
 WEIR_MUST_CHECK enum weir_status models_new(struct models **out, const struct model_config *config,
                                             const struct models_options *options);
 void models_free(struct models *m); /* NULL is allowed */
@@ -167,3 +168,6 @@ WEIR_MUST_CHECK enum weir_status model_config_parse(struct model_config **out,
                                                     struct weir_slice text, const char *name,
                                                     char why[MODEL_WHY_BYTES]);
 void model_config_free(struct model_config *c); /* NULL is allowed; keys are overwritten */
+
+/* What a turn may cost at most, as the file says; 0: it does not. */
+double model_config_max_turn_usd(const struct model_config *c);
