@@ -381,7 +381,8 @@ static bool has_descriptors(const struct fetcher *f)
 static enum fetch_end end_of(const struct job *job, CURLcode code)
 {
     switch ((int)code) {
-    case CURLE_OK: return FETCH_WHOLE;
+    case CURLE_OK: /* to libcurl an answer may end within its head */
+        return job->http_status > 0 ? FETCH_WHOLE : FETCH_CUT;
     case CURLE_URL_MALFORMAT: return FETCH_BAD_URL;
     case CURLE_COULDNT_RESOLVE_HOST: return FETCH_NO_NAME;
     case CURLE_COULDNT_CONNECT: return FETCH_NO_CONNECTION;

@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Answers in every form and condition: pieces, cuts, limits of time and size. */
+#include "peer.h"
+
+enum { GAP_MS = 60, IDLE_MS = 900, N_TRICKLED = 25, NS_PER_MS = 1000 * 1000 };
+
+static const struct fetcher_options usual;
+
+static const char chunked[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                              "Transfer-Encoding: chunked\r\n\r\n"
+                              "3\r\nabc\r\n1\r\nd\r\n2\r\nef\r\n0\r\n\r\n";
+static const char counted[] = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                              "Content-Length: 6\r\n\r\nabcdef";
+
+static struct fetcher *any_host(const struct fetcher_options *options)
+{
+    struct fetcher *f = NULL;
+    T_EQ(fetcher_new(&f, NULL, options), WEIR_OK);
+    if (!f) abort();
+    return f;
+}
+
+/* Asks once; what `tune` sets in the request holds, NULL: nothing. */
+static enum fetch_end ask_peer(struct peer *p, struct reader *r,
+                               void (*tune)(struct fetch_request *request))
+{
+    char url[PEER_URL_BYTES];
+    struct fetcher *f = any_host(&usual);
+    peer_start(p);
+    peer_url(p, "127.0.0.1", url);
+    struct fetch_request request = reader_stream(r, url);
+    if (tune) tune(&request);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(r, 1);
+    fetcher_free(f);
+    peer_stop(p);
+    return r->result.end;
+}
+
+static enum fetch_end ask_for(const char *answer, struct reader *r)
+{
+    struct peer p = {.answer = answer};
+    reader_init(r);
+    return ask_peer(&p, r, NULL);
+}
+
+/* ---- forms ---- */
+
+TEST(a_body_comes_in_pieces_after_its_head)
+{
+    static const char *const answers[] = {chunked, counted};
+    for (size_t i = 0; i < 2; i++) {
+        struct reader r;
+        T_EQ(ask_for(answers[i], &r), FETCH_WHOLE);
+        T_EQ(r.result.status, WEIR_OK);
+        T_EQ(r.result.phase, FETCH_ANSWERED);
+        T_EQ(r.n_heads, 1);
+        T_EQ(r.head_status, 200);
+        T_EQ_STR(weir_slice_of(r.field), "text/event-stream");
+        T_EQ_SLICE(slice_of(r.text, r.n_text), SLICE("abcdef"));
+        T_EQ(r.result.n_body, 6);
+        T_EQ(r.result.body.len, 0);
+        T_EQ_STR(weir_slice_of(r.result.why), "");
+    }
+}
+
+TEST(a_get_has_no_body_and_says_what_it_takes)
+{
+    struct peer p = {.answer = counted};
+    struct reader r;
+    char url[PEER_URL_BYTES];
+    reader_init(&r);
+    peer_start(&p);
+    struct fetcher *f = any_host(&usual);
+    peer_url(&p, "127.0.0.1", url);
+    struct fetch_request get = {
+        .method = FETCH_GET,
+        .url = weir_slice_of(url),
+        .fields = {{"Accept", SLICE("text/event-stream")}, {"X-Empty", SLICE("")}},
+        .n_fields = 2,
+        .done = reader_on_done,
+        .user = &r,
+    };
+    T_EQ(fetcher_send(f, &get, NULL), WEIR_OK);
+    reader_wait_done(&r, 1);
+    fetcher_free(f);
+    peer_stop(&p);
+    T_EQ_STR(weir_slice_of(r.body), "abcdef");
+    T_OK(strncmp(p.request, "GET /hook?x=1 HTTP/1.1\r\n", 24) == 0);
+    T_OK(strstr(p.request, "\r\nAccept: text/event-stream\r\n"));
+    T_OK(strstr(p.request, "\r\nAccept-Encoding: identity\r\n"));
+    T_OK(strstr(p.request, "\r\nX-Empty:"));
+    T_OK(!strstr(p.request, "application/json"));
+    T_OK(!strstr(p.request, "Content-"));
+}
+
+TEST(only_the_body_of_a_200_comes_in_pieces)
+{
+    static const struct {
+        const char *answer;
+        int http_status;
+        const char *body;
+    } cases[] = {
+        {"HTTP/1.1 204 No Content\r\n\r\n", 204, ""},
+        {"HTTP/1.1 304 Not Modified\r\n\r\n", 304, ""},
+        {"HTTP/1.1 201 Created\r\nContent-Length: 2\r\n\r\nok", 201, "ok"},
+        {"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 4\r\n\r\naway",
+         302, "away"},
+        {"HTTP/1.1 429 Too Many\r\nRetry-After: 3\r\nContent-Length: 4\r\n\r\nlate", 429, "late"},
+        {"HTTP/1.0 500 Oh\r\n\r\nbroken", 500, "broken"},
+        {"HTTP/1.1 503 Busy\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nno\r\n0\r\n\r\n", 503, "no"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct reader r;
+        T_EQ(ask_for(cases[i].answer, &r), FETCH_WHOLE);
+        T_EQ(r.n_heads, 1);
+        T_EQ(r.result.http_status, cases[i].http_status);
+        T_EQ(r.n_text, 0);
+        T_EQ_STR(weir_slice_of(r.body), cases[i].body);
+    }
+}
+
+TEST(a_type_that_was_not_expected_is_the_readers_affair)
+{
+    struct reader r;
+    T_EQ(ask_for("HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n<p>", &r), FETCH_WHOLE);
+    T_EQ_STR(weir_slice_of(r.field), "text/html");
+    T_EQ_SLICE(slice_of(r.text, r.n_text), SLICE("<p>"));
+}
+
+TEST(heads_before_and_fields_behind_the_answer_are_not_its_head)
+{
+    struct reader r;
+    T_EQ(ask_for("HTTP/1.1 103 Early Hints\r\nContent-Type: a/early\r\n\r\n"
+                 "HTTP/1.1 200 OK\r\nContent-Type: b/real\r\nTransfer-Encoding: chunked\r\n\r\n"
+                 "1\r\nx\r\n0\r\nContent-Type: c/late\r\n\r\n",
+                 &r),
+         FETCH_WHOLE);
+    T_EQ(r.n_heads, 1);
+    T_EQ(r.head_status, 200);
+    T_EQ_STR(weir_slice_of(r.field), "b/real");
+    T_EQ_SLICE(slice_of(r.text, r.n_text), SLICE("x"));
+}
+
+TEST(a_compressed_body_is_refused_by_name)
+{
+    struct reader r;
+    T_EQ(ask_for(
+             "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 3\r\n\r\n\x1f\x8b\x08",
+             &r),
+         FETCH_ENCODED);
+    T_EQ(r.result.status, WEIR_BAD_TYPE);
+    T_EQ(r.result.http_status, 200);
+    T_EQ(r.n_text, 0);
+    T_EQ(r.n_heads, 0);
+    T_EQ(ask_for("HTTP/1.1 200 OK\r\nContent-Encoding: Identity\r\nContent-Length: 1\r\n\r\nx", &r),
+         FETCH_WHOLE);
+}
+
+TEST(what_is_no_http_is_said_so)
+{
+    static const char *const answers[] = {
+        "SSH-2.0-OpenSSH_9.2\r\n",
+        "HTTP/1.1\r\n\r\n",
+        "HTTP/9.9 200 OK\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n",
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+    };
+    for (size_t i = 0; i < sizeof answers / sizeof *answers; i++) {
+        struct reader r;
+        enum fetch_end end = ask_for(answers[i], &r);
+        T_OK(end != FETCH_WHOLE && r.result.status == WEIR_IO);
+        T_EQ(r.n_text, 0);
+    }
+}
+
+/* ---- enough ---- */
+
+static bool want_no_more(void *user, int http_status, const struct fetch_answer *answer)
+{
+    return reader_on_head(user, http_status, answer) && false;
+}
+
+static void stop_at_head(struct fetch_request *request)
+{
+    request->on_head = want_no_more;
+}
+
+TEST(a_reader_may_have_enough_of_it)
+{
+    struct peer p = {.answer = counted, .end = PEER_STALLS};
+    struct reader r;
+    reader_init(&r);
+    T_EQ(ask_peer(&p, &r, stop_at_head), FETCH_ENOUGH);
+    T_EQ(r.result.status, WEIR_OK);
+    T_EQ(r.n_text, 0);
+    struct peer endless = {.answer = "HTTP/1.1 200 OK\r\n\r\nabc", .end = PEER_STALLS};
+    reader_init(&r);
+    r.n_wanted = 3;
+    T_EQ(ask_peer(&endless, &r, NULL), FETCH_ENOUGH);
+    T_EQ(r.n_text, 3);
+}
+
+/* ---- cuts ---- */
+
+static void check_cut(const char *answer, size_t cut, enum peer_end how)
+{
+    struct peer p = {.answer = answer, .n_answer = cut, .end = how};
+    struct reader r;
+    reader_init(&r);
+    if (cut == 0) p.answer = NULL;
+    enum fetch_end end = ask_peer(&p, &r, NULL);
+    if (end == FETCH_WHOLE || r.result.status != WEIR_IO || r.result.why[0] == 0)
+        t_fail(__FILE__, __LINE__, "cut at %zu: end %d", cut, (int)end);
+    /* A reset may overtake what was sent before it. */
+    bool has_line = cut >= strlen("HTTP/1.1 200 OK\r\n");
+    if (how == PEER_CLOSES) T_EQ(r.result.phase, has_line ? FETCH_ANSWERED : FETCH_SENT);
+    T_EQ(r.n_heads, r.result.http_status == 200);
+    T_EQ(r.result.n_body, r.n_text);
+    T_OK(r.n_text <= 6 && memcmp(r.text, "abcdef", r.n_text) == 0);
+}
+
+TEST(an_answer_that_is_cut_anywhere_is_never_whole)
+{
+    /* Without its very last LF the body is as whole as with it. */
+    for (size_t cut = 0; cut + 2 < sizeof chunked; cut++) check_cut(chunked, cut, PEER_CLOSES);
+    for (size_t cut = 0; cut + 1 < sizeof counted; cut++) check_cut(counted, cut, PEER_CLOSES);
+}
+
+TEST(an_answer_that_is_reset_anywhere_is_never_whole)
+{
+    for (size_t cut = 0; cut + 2 < sizeof chunked; cut++) check_cut(chunked, cut, PEER_RESETS);
+}
+
+/* ---- limits of size ---- */
+
+static void at_most_4(struct fetch_request *request)
+{
+    request->limits.max_body = 4;
+}
+
+static void at_most_6(struct fetch_request *request)
+{
+    request->limits.max_body = 6;
+}
+
+static void gather_100_kb(struct fetch_request *request)
+{
+    request->on_body = NULL;
+    request->limits.max_body = 100 << 10;
+}
+
+TEST(a_body_is_ended_at_its_ceiling)
+{
+    struct peer p = {.answer = counted};
+    struct reader r;
+    reader_init(&r);
+    T_EQ(ask_peer(&p, &r, at_most_4), FETCH_TOO_LARGE);
+    T_OK(r.n_text <= 4);
+    struct peer same = {.answer = counted};
+    reader_init(&r);
+    T_EQ(ask_peer(&same, &r, at_most_6), FETCH_WHOLE);
+    T_EQ(r.n_text, 6);
+    struct peer large = {.answer = "HTTP/1.1 200 OK\r\n\r\n", .n_more = 100 << 10};
+    reader_init(&r);
+    T_EQ(ask_peer(&large, &r, gather_100_kb), FETCH_WHOLE);
+    T_EQ(r.result.body.len, 100 << 10);
+    struct peer endless = {.answer = "HTTP/1.1 500 Oh\r\n\r\n", .n_more = 10 << 20};
+    reader_init(&r);
+    T_EQ(ask_peer(&endless, &r, NULL), FETCH_TOO_LARGE);
+    T_EQ(r.result.http_status, 500);
+    T_EQ(r.result.body.len, FETCH_ANSWER_BYTES);
+}
+
+static void endless_head(struct peer *p, int fd)
+{
+    static const char start[] = "HTTP/1.1 200 OK\r\n";
+    static const char field[] = "X-Field: 0123456789012345678901234567890123456789\r\n";
+    if (!peer_take_request(p, fd)) return;
+    peer_put(fd, start, strlen(start));
+    for (int i = 0; i < 100000; i++) peer_put(fd, field, strlen(field));
+}
+
+TEST(a_head_without_end_is_ended)
+{
+    struct peer p = {.play = endless_head};
+    struct reader r;
+    reader_init(&r);
+    T_OK(ask_peer(&p, &r, NULL) != FETCH_WHOLE);
+    T_OK(r.result.end == FETCH_TOO_LARGE || r.result.status == WEIR_IO);
+    T_EQ(r.n_heads, 0);
+}
+
+/* ---- limits of time ---- */
+
+static void short_limits(struct fetch_request *request)
+{
+    request->limits.first_byte_ms = 100;
+    request->limits.idle_ms = 150;
+    request->limits.whole_ms = WAIT_MS;
+}
+
+static void short_whole(struct fetch_request *request)
+{
+    request->limits.whole_ms = 100;
+}
+
+static enum fetch_end stall_after(const char *answer, struct reader *r,
+                                  void (*tune)(struct fetch_request *request))
+{
+    struct peer p = {.answer = answer, .end = PEER_STALLS};
+    reader_init(r);
+    return ask_peer(&p, r, tune);
+}
+
+TEST(each_phase_that_takes_too_long_has_its_name)
+{
+    struct reader r;
+    T_EQ(stall_after(NULL, &r, short_limits), FETCH_SLOW_HEAD);
+    T_EQ(r.result.status, WEIR_TIMEOUT);
+    T_EQ(r.result.phase, FETCH_SENT);
+    T_EQ(stall_after("HTTP/1.1 200 OK\r\nContent-", &r, short_limits), FETCH_SLOW_BODY);
+    T_EQ(r.result.http_status, 0);
+    T_EQ(stall_after("HTTP/1.1 200 OK\r\n\r\n", &r, short_limits), FETCH_SLOW_BODY);
+    T_EQ(r.result.http_status, 200);
+    T_EQ(stall_after("HTTP/1.1 200 OK\r\n\r\nab", &r, short_limits), FETCH_SLOW_BODY);
+    T_EQ(r.n_text, 2);
+    T_EQ(stall_after("HTTP/1.1 500 Oh\r\n\r\nab", &r, short_limits), FETCH_SLOW_BODY);
+    T_EQ_STR(weir_slice_of(r.body), "ab");
+    T_EQ(stall_after(NULL, &r, short_whole), FETCH_SLOW_WHOLE);
+    T_EQ(stall_after("HTTP/1.1 200 OK\r\n\r\nab", &r, short_whole), FETCH_SLOW_WHOLE);
+}
+
+/* Sends each byte after a while, and says in p->user whether that was in time. */
+static void trickle(struct peer *p, int fd)
+{
+    bool *is_in_time = p->user;
+    uint64_t last = clock_mono_ns(&clock_system);
+    if (!peer_take_request(p, fd)) return;
+    peer_put(fd, "HTTP/1.1 200 OK\r\n\r\n", 19);
+    for (int i = 0; i < N_TRICKLED; i++) {
+        usleep(GAP_MS * 1000);
+        peer_put(fd, "x", 1);
+        uint64_t now = clock_mono_ns(&clock_system);
+        if (now - last > (uint64_t)IDLE_MS / 2 * NS_PER_MS) *is_in_time = false;
+        last = now;
+    }
+}
+
+static void idle_watched(struct fetch_request *request)
+{
+    request->limits.idle_ms = IDLE_MS;
+}
+
+TEST(a_trickle_satisfies_the_watchdog)
+{
+    bool is_in_time = true;
+    struct peer p = {.play = trickle, .user = &is_in_time};
+    struct reader r;
+    reader_init(&r);
+    enum fetch_end end = ask_peer(&p, &r, idle_watched);
+    if (!is_in_time) {
+        t_skip("this machine stood still for longer than the watchdog waits");
+        return;
+    }
+    T_EQ(end, FETCH_WHOLE);
+    T_EQ(r.n_text, N_TRICKLED);
+}
+
+TEST(byte_by_byte_it_is_the_same_answer)
+{
+    struct peer p = {.answer = chunked, .is_trickling = true};
+    struct reader r;
+    reader_init(&r);
+    T_EQ(ask_peer(&p, &r, NULL), FETCH_WHOLE);
+    T_EQ_SLICE(slice_of(r.text, r.n_text), SLICE("abcdef"));
+}
+
+/* ---- connections ---- */
+
+static void ask_again(struct fetcher *f, struct peer *p, struct reader *r, unsigned n)
+{
+    char url[PEER_URL_BYTES];
+    peer_url(p, "127.0.0.1", url);
+    struct fetch_request request = reader_stream(r, url);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(r, n);
+    T_EQ(r->result.end, FETCH_WHOLE);
+}
+
+TEST(a_connection_is_used_again)
+{
+    struct peer p = {.answer = counted, .end = PEER_GOES_ON};
+    struct reader r;
+    reader_init(&r);
+    peer_start(&p);
+    struct fetcher *f = any_host(&usual);
+    for (unsigned i = 1; i <= 5; i++) ask_again(f, &p, &r, i);
+    fetcher_free(f);
+    peer_stop(&p);
+    T_EQ(atomic_load(&p.n_connections), 1);
+    T_EQ(atomic_load(&p.n_requests), 5);
+}
+
+TEST(a_connection_that_has_died_is_replaced)
+{
+    struct peer p = {.answer = counted};
+    struct reader r;
+    reader_init(&r);
+    peer_start(&p);
+    struct fetcher *f = any_host(&usual);
+    for (unsigned i = 1; i <= 5; i++) ask_again(f, &p, &r, i);
+    fetcher_free(f);
+    peer_stop(&p);
+    T_EQ(atomic_load(&p.n_connections), 5);
+}
+
+TEST(nobody_there_is_no_connection)
+{
+    struct peer p = {.answer = counted};
+    struct reader r;
+    char url[PEER_URL_BYTES];
+    reader_init(&r);
+    peer_listen(&p, 1);
+    close(p.fd);
+    peer_url(&p, "127.0.0.1", url);
+    struct fetcher *f = any_host(&usual);
+    struct fetch_request request = reader_stream(&r, url);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(&r, 1);
+    T_EQ(r.result.end, FETCH_NO_CONNECTION);
+    T_EQ(r.result.phase, FETCH_CONNECTING);
+    T_EQ(r.result.http_status, 0);
+    fetcher_free(f);
+}
+
+TEST(fields_that_could_be_more_than_one_are_refused)
+{
+    static const char *const values[] = {"a\r\nX: y", "a\nb", "a\rb"};
+    struct reader r;
+    reader_init(&r);
+    struct fetcher *f = any_host(&usual);
+    struct fetch_request request = reader_stream(&r, "http://127.0.0.1:1/");
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+        request.fields[1].value = weir_slice_of(values[i]);
+        T_EQ(fetcher_send(f, &request, NULL), WEIR_INVALID);
+    }
+    request.fields[1].value = slice_of("a\0b", 3);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_INVALID);
+    fetcher_free(f);
+    T_EQ(r.n_done, 0);
+}
