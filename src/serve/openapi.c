@@ -245,6 +245,12 @@ static bool put_body(struct weir_buf *out, const struct operation *o)
     return is_good;
 }
 
+static const char *what_of(struct weir_slice status)
+{
+    if (status.ptr[0] == '2') return "Done";
+    return status.ptr[0] == '3' ? "Not changed" : "Why not";
+}
+
 /* One status with all its kinds of bodies, which stand one after the other. */
 static bool put_answer(struct weir_buf *out, const char **list, struct weir_slice status)
 {
@@ -253,7 +259,7 @@ static bool put_answer(struct weir_buf *out, const char **list, struct weir_slic
     bool has_body = false;
     weir_json_put_key_slice(out, status);
     weir_json_put_begin_object(out);
-    put_text(out, "description", status.ptr[0] == '2' ? "Done" : "Not changed");
+    put_text(out, "description", what_of(status));
     for (;;) {
         const char *at = *list;
         if (*at != ',' && next_word(&at, &body)) {

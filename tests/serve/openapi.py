@@ -25,7 +25,9 @@ class Recorder:
 
     def ask(self, method, path, fields=(), body=None):
         answer = self.server.ask(method, path, fields, body)
+        is_json = body is not None and dict(fields).get("Content-Type") == "application/json"
         self.answers.append({"method": method, "path": path, "status": answer.status,
+                             "sent": body.decode() if is_json else None,
                              "type": answer.field("content-type"), "body": answer.body.decode()})
         return answer
 
@@ -76,6 +78,8 @@ def use_turns(r):
     r.ask("GET", f"{path}/events", [*STREAM, ("Last-Event-ID", "x")])
     r.ask("GET", f"{path}/events?from=latest", STREAM)
     r.ask("GET", f"{path}/replay")
+    r.ask("GET", f"{path}/replay?from=synthesis")
+    r.ask("GET", f"{path}/replay?from=nothing")
     r.ask("POST", f"{path}/cancel", [], b"")
     r.ask("POST", "/v1/turns", JSON_FIELDS, b'{"messages":[{"role":"x"}]}')
     r.ask("POST", "/v1/turns", [("Content-Type", "text/plain")], b"x")
@@ -131,7 +135,39 @@ def use_streams(r):
     r.ask("GET", "/v1/stream/b?offset=-1")
 
 
+def use_hooks(r):
+    path = "/v1/stream/__ds/subscriptions"
+    r.server.ask("PUT", "/v1/stream/events/a", JSON_FIELDS, b"[1,2]")
+    r.ask("PUT", f"{path}/h", JSON_FIELDS, to_json({
+        "type": "webhook", "streams": ["events/b"], "webhook": {"url": "http://127.0.0.1:9/"}, "description": "x"}))
+    r.ask("PUT", f"{path}/p", JSON_FIELDS, to_json({
+        "type": "pull-wake", "pattern": "events/*", "wake_stream": "wake", "lease_ttl_ms": 60000}))
+    r.ask("PUT", f"{path}/p", JSON_FIELDS, b'{"type":"x"}')
+    r.ask("POST", f"{path}/p/streams", JSON_FIELDS, b'{"streams":["events/c"]}')
+    r.ask("POST", f"{path}/p/streams", JSON_FIELDS, b'{"streams":1}')
+    r.ask("DELETE", f"{path}/p/streams/events%2Fc")
+    r.server.ask("POST", "/v1/stream/events/a", JSON_FIELDS, b"3")
+    r.ask("GET", f"{path}/p")
+    r.ask("GET", f"{path}/nobody")
+    claim = r.ask("POST", f"{path}/p/claim", JSON_FIELDS, b'{"worker":"w"}').json()
+    r.ask("POST", f"{path}/p/claim", JSON_FIELDS, b'{"worker":"v"}')
+    fields = [*JSON_FIELDS, ("Authorization", f"Bearer {claim['token']}")]
+    wake = {"wake_id": claim["wake_id"], "generation": claim["generation"]}
+    acks = [{"stream": stream["path"], "offset": stream["tail_offset"]} for stream in claim["streams"]]
+    r.ask("POST", f"{path}/p/ack", JSON_FIELDS, to_json(wake))
+    r.ask("POST", f"{path}/p/ack", fields, to_json({**wake, "acks": acks}))
+    r.ask("POST", f"{path}/p/release", fields, to_json(wake))
+    r.ask("POST", f"{path}/p/ack", fields, to_json({**wake, "done": True}))
+    r.ask("POST", f"{path}/h/callback", fields, to_json(wake))
+    r.ask("GET", "/v1/stream/__ds/jwks.json")
+    r.ask("DELETE", f"{path}/p")
+
+
 def use_operation(r):
+    r.ask("POST", "/v1/links", JSON_FIELDS, b'{"stream":"a","expires_in":60}')
+    r.ask("POST", "/v1/links", JSON_FIELDS, b'{"stream":1}')
+    r.ask("DELETE", "/v1/links")
+    r.ask("POST", "/v1/store/backup", JSON_FIELDS, b'{"path":"/nowhere"}')
     key = r.ask("POST", "/v1/keys", JSON_FIELDS, b'{"label":"x","owner":"ann","scopes":["read"]}').json()
     r.ask("GET", "/v1/keys")
     r.ask("DELETE", f"/v1/keys/{key['name']}")
@@ -145,9 +181,9 @@ def use_operation(r):
 
 @case
 def document_is_openapi_and_real_answers_are_what_it_says():
-    with Server() as server:
+    with Server("--webhook-allow", "127.0.0.1") as server:
         recorder = Recorder(server)
-        for use in (use_data, use_turns, use_memory, use_streams, use_operation):
+        for use in (use_data, use_turns, use_memory, use_streams, use_hooks, use_operation):
             use(recorder)
         expect(len(recorder.answers) > 80, "answers", len(recorder.answers))
         validate(document_of(server), recorder.answers)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// check.mjs < {"document", "answers": [{"method", "path", "status", "type", "body"}...]}
+// check.mjs < {"document", "answers": [{"method", "path", "sent", "status", "type", "body"}...]}
 //
 // Whether the document is OpenAPI 3.1, and whether each answer is what the document says: its path and
-// method are there, its status, its media type, its body and, of an event stream, each event. One line
-// for each thing that is wrong.
+// method are there, its status, its media type, its body and, of an event stream, each event; of one
+// that was not refused what was sent, too. One line for each thing that is wrong.
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 import { Validator } from "@seriousme/openapi-schema-validator";
@@ -76,13 +76,16 @@ function checkEvents(answer, events) {
 function check(answer) {
     const operation = operationOf(answer);
     if (!operation) return complain(answer, "no such operation");
+    const asked = operation.requestBody?.content["application/json"];
+    if (answer.status < 300 && answer.sent && asked)
+        checkValue(answer, asked.schema, JSON.parse(answer.sent), "what was sent");
     const response = resolve(operation.responses[answer.status]);
     if (!response) return complain(answer, "no such status");
     if (answer.body === "" && !response.content) return undefined;
     const type = (answer.type ?? "").split(";")[0];
     const content = response.content?.[type] ?? response.content?.["*/*"];
     if (!content) return complain(answer, `no such media type: ${type}`);
-    if (type === "application/json") checkValue(answer, content.schema, JSON.parse(answer.body), "body");
+    if (type.endsWith("json")) checkValue(answer, content.schema, JSON.parse(answer.body), "body");
     if (content["x-events"]) checkEvents(answer, content["x-events"]);
     return undefined;
 }
