@@ -52,6 +52,7 @@ struct agent_case {
     void (*spend)(void *user, double usd);
     void *user;
     unsigned n_findings;       /* that agents of this step have brought; 0 at its beginning */
+    double cost_usd;           /* of the answers that this step was given; 0 at its beginning */
     char why[AGENT_WHY_BYTES]; /* of a failure */
 };
 

@@ -36,6 +36,7 @@ WEIR_MUST_CHECK enum weir_status investigator_work(struct agent_case *c, struct 
 struct agent_span {
     const char *agent;
     uint64_t began_ns;
+    double began_usd;
 };
 
 struct agent_span agent_begin(struct agent_case *c, const char *agent, struct weir_slice question);

@@ -4,6 +4,7 @@
  * the investigator looks for itself. Medium: it names a thing, but neither what to do with it nor
  * when. Low: all others, also those that are no questions.
  */
+#include "agent/llm_impl.h"
 #include "agent/route_impl.h"
 #include "ask/lexicon.h"
 
@@ -116,7 +117,9 @@ enum weir_status agent_classify(struct agent_case *c, struct weir_buf *out)
     enum weir_status st = resolve_question(c, &question);
     if (st == WEIR_OK) st = said_read(&said, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
-    enum vagueness v = safety_of(&said) ? VAGUE_LOW : vagueness_of(&said, &why);
+    bool needs_help = safety_of(&said) != NULL;
+    if (!needs_help && c->has_model[MODEL_FAST]) return llm_classify(c, out);
+    enum vagueness v = needs_help ? VAGUE_LOW : vagueness_of(&said, &why);
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "vagueness");
     weir_json_put_str(out, names[v]);

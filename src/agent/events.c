@@ -46,7 +46,7 @@ struct agent_span agent_begin(struct agent_case *c, const char *agent, struct we
     put_time(&json, c->clock);
     put_text(&json, "question", question);
     emit(c, "agent.started", &json);
-    return (struct agent_span){agent, clock_mono_ns(c->clock)};
+    return (struct agent_span){agent, clock_mono_ns(c->clock), c->cost_usd};
 }
 
 void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice summary)
@@ -57,7 +57,7 @@ void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice s
     weir_json_put_key(&json, "duration_ms");
     weir_json_put_uint(&json, (clock_mono_ns(c->clock) - span.began_ns) / 1000000);
     weir_json_put_key(&json, "cost_usd");
-    weir_json_put_int(&json, 0);
+    weir_json_put_double(&json, c->cost_usd - span.began_usd);
     put_text(&json, "output_summary", summary);
     emit(c, "agent.completed", &json);
 }

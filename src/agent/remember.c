@@ -150,8 +150,8 @@ static bool was_tested(struct agent_case *c)
     struct weir_slice vagueness = agent_text(agent_output(c, "classify_vagueness"), "vagueness");
     struct weir_slice main = agent_text(agent_output(c, "run_main_agent"), "agent");
     struct weir_slice pattern = agent_text(agent_output(c, "route"), "pattern");
-    bool is_data =
-        pattern.len == 0 || weir_slice_is(pattern, "data") || weir_slice_is(pattern, "meaningful");
+    bool is_data = pattern.len == 0 || weir_slice_is(pattern, "data") ||
+                   weir_slice_is(pattern, "meaningful") || weir_slice_is(pattern, "model");
     return is_data && weir_slice_is(main, "data_science") &&
            (vagueness.len == 0 || weir_slice_is(vagueness, "low"));
 }

@@ -7,6 +7,7 @@
  */
 #include <stdio.h>
 
+#include "agent/llm_impl.h"
 #include "agent/route_impl.h"
 #include "agent/voice_impl.h"
 #include "ask/ask.h"
@@ -157,6 +158,10 @@ static void put(struct weir_buf *out, struct weir_slice agent, struct focus *f)
 enum weir_status agent_rephrase(struct agent_case *c, struct weir_buf *out)
 {
     const struct weir_json *route = agent_output(c, "route");
+    /* A data scientist without a model reads only what the grammar of questions reads. */
+    bool is_search = weir_slice_is(agent_text(route, "main"), "investigator");
+    if (c->has_model[MODEL_FAST] && c->has_model[MODEL_MAIN] && !is_search)
+        return llm_rephrase(c, out);
     struct focus *f = arena_alloc(c->arena, sizeof *f);
     if (!f) return c->arena->status;
     *f = (struct focus){.c = c, .pattern = agent_text(route, "pattern")};

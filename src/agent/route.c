@@ -6,6 +6,7 @@
  */
 #include <math.h>
 
+#include "agent/llm_impl.h"
 #include "agent/route_impl.h"
 #include "agent/topics.h"
 #include "ask/ask.h"
@@ -119,19 +120,42 @@ static bool tells_danger(struct agent_case *c, struct weir_slice question)
     return false;
 }
 
+/* What is decided here whoever else is there to ask. False: it is open. */
+static bool decide_first(struct agent_case *c, struct said *s, struct weir_slice question,
+                         struct route *out)
+{
+    const char *safety = safety_of(s);
+    *out = (struct route){.pattern = "safety", .safety = safety};
+    if (safety) return true;
+    *out = (struct route){.main = agent_name(EXPERT),
+                          .supporting = {agent_name(SCIENCE)},
+                          .n_supporting = 1,
+                          .pattern = "danger"};
+    return tells_danger(c, question);
+}
+
 static struct route decide(struct agent_case *c, struct said *s, struct weir_slice question)
 {
     const char *why;
-    const char *safety = safety_of(s);
-    if (safety) return (struct route){.pattern = "safety", .safety = safety};
-    if (tells_danger(c, question))
-        return (struct route){.main = agent_name(EXPERT),
-                              .supporting = {agent_name(SCIENCE)},
-                              .n_supporting = 1,
-                              .pattern = "danger"};
     if (vagueness_of(s, &why) == VAGUE_HIGH)
         return (struct route){.main = agent_name(INVESTIGATOR), .pattern = "vague"};
     return route_of(s, c, question);
+}
+
+/* Medicines are for a doctor to say; a model is not asked about them, nor about what is vague. */
+static enum weir_status decide_on_model(struct agent_case *c, struct said *s,
+                                        struct weir_slice question, struct route *out)
+{
+    const struct weir_json *step = agent_output(c, "classify_vagueness");
+    *out = (struct route){.main = agent_name(INVESTIGATOR), .pattern = "vague"};
+    if (weir_slice_is(agent_text(step, "vagueness"), "high")) return WEIR_OK;
+    struct route builtin = route_of(s, c, question);
+    *out = builtin;
+    if (strcmp(builtin.pattern, "medicine") == 0) return WEIR_OK;
+    enum weir_status st = llm_route(c, out);
+    /* Small talk has its words for the kind that it is. */
+    if (!out->main && !builtin.main) out->pattern = builtin.pattern;
+    return st;
 }
 
 static void put(struct weir_buf *out, const struct route *r)
@@ -157,7 +181,12 @@ enum weir_status agent_route(struct agent_case *c, struct weir_buf *out)
     enum weir_status st = resolve_question(c, &question);
     if (st == WEIR_OK) st = said_read(&said, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
-    struct route route = decide(c, &said, question);
+    struct route route;
+    if (!decide_first(c, &said, question, &route)) {
+        if (c->has_model[MODEL_FAST]) st = decide_on_model(c, &said, question, &route);
+        else route = decide(c, &said, question);
+    }
+    if (st != WEIR_OK) return st;
     put(out, &route);
     return weir_buf_status(out);
 }
