@@ -321,6 +321,18 @@ static bool set_callbacks(CURL *c, struct job *job)
            curl_easy_setopt(c, CURLOPT_WRITEDATA, job) == CURLE_OK;
 }
 
+/*
+ * With TLS requests rather wait for a connection that can be shared than make one more each: the
+ * handshake tells. Without it nothing would, before an answer has come.
+ */
+static bool set_version(CURL *c, const char *url)
+{
+    bool is_tls = strncasecmp(url, "https:", 6) == 0;
+    long version = is_tls ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1;
+    return curl_easy_setopt(c, CURLOPT_HTTP_VERSION, version) == CURLE_OK &&
+           curl_easy_setopt(c, CURLOPT_PIPEWAIT, (long)is_tls) == CURLE_OK;
+}
+
 /* What holds for every request; libcurl's own defaults ask the environment. */
 static bool set_policy(CURL *c, const struct fetch_limits *limits)
 {
@@ -328,9 +340,6 @@ static bool set_policy(CURL *c, const struct fetch_limits *limits)
            curl_easy_setopt(c, CURLOPT_PROXY, "") == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_FOLLOWLOCATION, 0L) == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_DISALLOW_USERNAME_IN_URL, 1L) == CURLE_OK &&
-           curl_easy_setopt(c, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_2TLS) == CURLE_OK &&
-           /* Rather wait for a connection that can be shared than make one more. */
-           curl_easy_setopt(c, CURLOPT_PIPEWAIT, 1L) == CURLE_OK &&
            /* It shares this among the addresses of a host. */
            curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT_MS, (long)limits->connect_ms) == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)READ_BYTES) == CURLE_OK &&
@@ -359,7 +368,7 @@ bool job_start(struct job *job)
     job->start_ns = job->phase_ns = clock_mono_ns(&clock_system);
     job->end = FETCH_NO_MEMORY;
     CURL *c = job->answer.curl = curl_easy_init();
-    if (!c || !set_request(c, job) || !set_callbacks(c, job) ||
+    if (!c || !set_request(c, job) || !set_callbacks(c, job) || !set_version(c, job->url) ||
         !set_policy(c, &job->request.limits))
         return false;
     if (heap_push(&f->timers, &job->timer, job_due_ns(job)) != WEIR_OK) return false;
