@@ -139,6 +139,7 @@ static struct run *run_new(struct flow *f, struct weir_slice id)
     r->n_id = id.len;
     memcpy(r->id, id.ptr, id.len);
     pthread_mutex_init(&r->lock, NULL);
+    flow_outbox_init(r);
     return r;
 }
 

@@ -38,7 +38,8 @@
  * start.
  *
  * flow_begin(), flow_cancel(), flow_stats(), flow_wake(): any thread. Of a step: one thread at a
- * time, but for its parts: see flow_parallel().
+ * time, but for its parts (see flow_parallel()) and for what may be called for one that waits:
+ * flow_resume(), flow_part_resume(), flow_save(), flow_stir().
  */
 #pragma once
 
@@ -161,6 +162,7 @@ struct weir_slice flow_id(const struct flow_step *s);
 struct weir_slice flow_owner(const struct flow_step *s);
 struct store *flow_store(const struct flow_step *s);
 const struct clock *flow_clock(const struct flow_step *s);
+unsigned flow_number(const struct flow_step *s);  /* of the step, from 1 */
 unsigned flow_attempt(const struct flow_step *s); /* from 1; counted over crashes, too */
 struct arena *flow_arena(struct flow_step *s);    /* ends with the attempt */
 /*
@@ -185,6 +187,33 @@ void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_versi
 void flow_add_cost(struct flow_step *s, double usd);
 double flow_cost(const struct flow_step *s); /* of the run so far */
 
+/*
+ * A document that is kept whatever becomes of the attempt, and what it has cost, in one commit with
+ * all that was emitted so far: not later than the step's output. Never waits. `done`, if not NULL,
+ * is called once, by any thread, when it is durable, or with the reason why it will not be; must
+ * be short. Who is freed before that is not called any more.
+ */
+struct flow_save {
+    struct doc_key key;
+    struct weir_slice body;
+    double cost_usd;        /* as flow_add_cost(), but durable: it counts once over crashes, too */
+    const char *type;       /* of an event that goes with it; NULL: none */
+    struct weir_slice json; /* of the event */
+    void (*done)(void *user, enum weir_status st);
+    void *user;
+};
+void flow_save(struct flow_step *s, const struct flow_save *save);
+
+/*
+ * Events that are made when there is room for them, for whoever gets them piece by piece and may
+ * not wait. After flow_stir(), `next` is called as soon as nothing of the run is on its way, and
+ * before anything is saved or ends, until it returns false: it appends one event's JSON each time.
+ * By any thread, with a lock of the engine: it calls nothing of the engine. Until the step's end.
+ */
+void flow_set_source(struct flow_step *s, const char *type,
+                     bool (*next)(void *user, struct weir_buf *json), void *user);
+void flow_stir(struct flow_step *s);
+
 void flow_done(struct flow_step *s, struct weir_slice output); /* JSON */
 void flow_fail(struct flow_step *s, const struct flow_failure *failure);
 
@@ -197,6 +226,18 @@ void flow_fail(struct flow_step *s, const struct flow_failure *failure);
 void flow_parallel(struct flow_step *s, size_t n, void (*part)(struct flow_step *s, size_t i),
                    void (*then)(struct flow_step *s));
 struct arena *flow_part_arena(struct flow_step *s, size_t i);
+/*
+ * By a part: it is not over when it returns. It is called again from its beginning, with an empty
+ * arena, when somebody has called flow_part_resume(), from any thread, once; that may be before it
+ * has returned. When no part runs, nothing that was read stays in memory.
+ */
+void flow_part_wait(struct flow_step *s, size_t i);
+void flow_part_resume(struct flow_step *s, size_t i);
+/*
+ * Before flow_parallel(): `abort` is called at most once, by any thread, when the step is to end
+ * soon; never after `then` has begun. Parts that wait are to be resumed all the same.
+ */
+void flow_on_abort(struct flow_step *s, void (*abort)(void *user), void *user);
 /* What the step wants to find again. */
 void flow_set_data(struct flow_step *s, void *data);
 void *flow_data(const struct flow_step *s);

@@ -112,14 +112,39 @@ struct part {
     struct work work;
     struct flow_step *step;
     size_t index;
+    struct arena arena;
+    bool waits;      /* it said so itself */
+    bool is_parked;  /* it has returned, and waits; under the engine's lock, as the next one */
+    bool is_resumed; /* before it has returned */
 };
 
 struct parts {
-    size_t n_left; /* under the engine's lock */
+    size_t n_left, n_parked;    /* under the engine's lock */
+    size_t n_running, n_asleep; /* under the step's */
     void (*run)(struct flow_step *s, size_t i);
     void (*then)(struct flow_step *s);
-    struct part parts[FLOW_PARTS];
-    struct arena arenas[FLOW_PARTS];
+    struct part *parts[FLOW_PARTS]; /* as many as were needed */
+};
+
+/* A document that is saved in mid-step, in one block with its bytes. */
+struct save {
+    struct save *next;
+    struct doc_key key;
+    struct weir_slice body;
+    struct weir_slice frame; /* of an event; empty: none */
+    bool has_cost;
+    void (*done)(void *user, enum weir_status st);
+    void *user;
+    char bytes[];
+};
+
+/* Where events come from that nobody waits with. */
+struct source {
+    struct flow_step *step; /* NULL: there is none */
+    const char *type;
+    bool (*next)(void *user, struct weir_buf *json);
+    void *user;
+    bool is_stirred;
 };
 
 /* What a step has read. */
@@ -143,6 +168,7 @@ struct flow_step {
     void (*abort)(void *user);
     void *abort_user;
     bool is_waiting, was_told;
+    bool is_parallel; /* its parts are not all over */
     void (*resume)(struct flow_step *s);
 
     /* The end. */
@@ -203,6 +229,12 @@ struct run {
     size_t n_flying;        /* bytes of them on their way */
     enum flight flight;
     struct flow_step *opening; /* what on_begin wants; NULL: durable */
+    struct source source;
+    struct save *saves, **saves_end; /* that are not durable yet */
+    size_t saves_bytes;
+    unsigned n_saves_flying;
+    bool is_record_flying;    /* the document "run" is in the commit */
+    struct run_record during; /* what it says in mid-step */
     enum final_kind final;
     enum final_state final_state;
     enum weir_status final_status;
@@ -318,6 +350,12 @@ void flow_step_write_body(struct flow_step *s, struct weir_slice output);
 
 /* outbox.c */
 
+void flow_outbox_init(struct run *r);
+void flow_outbox_fini(struct run *r);
+/* An attempt begins: what the document "run" says of it. */
+void flow_outbox_begin(struct run *r);
+/* It ends: nothing comes from its source any more. */
+void flow_outbox_end(struct run *r);
 void flow_outbox_emit(struct flow_step *s, const char *type, struct weir_slice json);
 /* Sends what on_begin wants, and all behind it. */
 void flow_outbox_open(struct run *r, struct flow_step *hook);

@@ -4,12 +4,15 @@
  *
  * Events that are emitted gather behind the commit under way, and the next one takes them all.
  * Nothing is forgotten before it is durable, so that a commit that was refused for lack of room is
- * made again, later, with what came meanwhile. What an attempt brought (the "final": its document,
- * the run's, whatever it puts) goes with the last events of it.
+ * made again, later, with what came meanwhile. Documents that are saved in mid-step gather next to
+ * them, and go with all events that were emitted before. What an attempt brought (the "final": its
+ * document, the run's, whatever it puts) goes with the last events of it.
  */
+#include <limits.h>
 #include <stdlib.h>
 
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/slice.h"
 #include "flow/flow_impl.h"
 
@@ -19,6 +22,7 @@ enum {
     FIRST_PAUSE_MS = 20, /* before a refused commit is made again; doubles */
     LONGEST_PAUSE_MS = 5000,
     EVENTS_BYTES = FLOW_OUTBOX_BYTES + STORE_FRAME_BYTES, /* ceiling of the events in memory */
+    SAVES_BYTES = STORE_COMMIT_BYTES / 4, /* of a commit before it takes another document */
 };
 
 static struct doc_key key_of(const char *kind, const struct run *r)
@@ -48,7 +52,63 @@ static enum weir_status fence(void *run, struct commit_view *view, struct commit
     return WEIR_CANCELLED;
 }
 
+/* ---- events ---- */
+
+static void open_frame(struct weir_buf *out, const char *type)
+{
+    if (!out->ptr) weir_buf_init(out, EVENTS_BYTES);
+    weir_buf_append_str(out, "event: ");
+    weir_buf_append_str(out, type);
+    weir_buf_append_str(out, "\ndata: ");
+}
+
+static enum weir_status check_event(struct weir_slice json)
+{
+    if (json.len == 0 || memchr(json.ptr, '\n', json.len) || memchr(json.ptr, '\r', json.len) ||
+        memchr(json.ptr, '\0', json.len))
+        return WEIR_INVALID;
+    return json.len < STORE_FRAME_BYTES - OP_BYTES ? WEIR_OK : WEIR_LIMIT;
+}
+
+/* A frame that does not fit is taken back as a whole. */
+static enum weir_status close_frame(struct weir_buf *out, size_t before)
+{
+    weir_buf_append_str(out, "\n\n");
+    enum weir_status st = weir_buf_status(out);
+    if (st != WEIR_OK) {
+        out->len = before;
+        out->status = WEIR_OK;
+    }
+    return st;
+}
+
+static enum weir_status add_frame(struct weir_buf *out, const char *type, struct weir_slice json)
+{
+    size_t before = out->len;
+    open_frame(out, type);
+    weir_buf_append_slice(out, json);
+    return close_frame(out, before);
+}
+
+/* Under the lock: what the source has, up to so many bytes. */
+static void pour(struct run *r, size_t max_bytes)
+{
+    struct source *source = &r->source;
+    while (source->is_stirred && source->step && r->events.len < max_bytes) {
+        size_t before = r->events.len;
+        open_frame(&r->events, source->type);
+        source->is_stirred = source->next(source->user, &r->events);
+        if (source->is_stirred) flow_step_note(source->step, close_frame(&r->events, before));
+        else r->events.len = before;
+    }
+}
+
 /* ---- making commits ---- */
+
+static size_t save_bytes(const struct save *s)
+{
+    return OP_BYTES + s->body.len + s->frame.len;
+}
 
 static void add_events(struct commit *c, const struct run *r, struct weir_slice frames)
 {
@@ -130,23 +190,52 @@ static void pause_outbox(struct run *r)
     flow_timer_set(&r->pause, flow_timer_jitter(r->flow, ms));
 }
 
-/* What on_begin wants; the document only where no newer one is in the same commit. */
-static void add_opening(struct commit *c, const struct run *r, bool is_final)
+/* What on_begin wants. */
+static void add_opening(struct commit *c, const struct run *r)
 {
     if (!r->opening) return;
     add_events(c, r, weir_buf_slice(&r->opening->events));
     add_docs(c, r, r->opening);
-    if (!is_final) add_record(c, r, &r->opening->record);
+}
+
+/*
+ * As many as fit, and one at least unless the events need the room; what is final takes all.
+ * Returns whether one of them has cost something.
+ */
+static bool add_saves(struct commit *c, struct run *r, bool is_final)
+{
+    bool has_cost = false;
+    size_t n_bytes = r->events.len;
+    r->n_saves_flying = 0;
+    for (const struct save *s = r->saves; s; s = s->next) {
+        bool has_room = n_bytes <= SAVES_BYTES;
+        n_bytes += save_bytes(s);
+        if (!is_final && !has_room) break;
+        commit_put(c, s->key, DOC_ANY_VERSION, r->owner, s->body);
+        add_events(c, r, s->frame);
+        has_cost |= s->has_cost;
+        r->n_saves_flying++;
+    }
+    return has_cost;
+}
+
+/* In mid-step; what is final has a newer one, or none is needed any more. */
+static void add_record_during(struct commit *c, struct run *r)
+{
+    struct run_record record = r->opening ? r->opening->record : r->during;
+    record.step_usd = r->step_usd;
+    add_record(c, r, &record);
+    r->is_record_flying = true;
 }
 
 static enum flight next_flight(const struct run *r)
 {
-    bool has_events = r->events.len > 0 || r->opening;
+    bool has_events = r->events.len > 0 || r->opening || r->saves;
     if (r->flight != FLIGHT_NONE || r->is_paused || r->broken != WEIR_OK) return FLIGHT_NONE;
     if (r->final == FINAL_NONE || r->final_state != FINAL_WAITS)
         return has_events ? FLIGHT_EVENTS : FLIGHT_NONE;
     /* Both together may be too large for one commit. */
-    size_t n_bytes = r->events.len + hook_bytes(r->opening) + final_bytes(r);
+    size_t n_bytes = r->events.len + r->saves_bytes + hook_bytes(r->opening) + final_bytes(r);
     return has_events && n_bytes > STORE_COMMIT_BYTES / 2 ? FLIGHT_EVENTS : FLIGHT_FINAL;
 }
 
@@ -156,18 +245,22 @@ static enum flight next_flight(const struct run *r)
  */
 static struct commit *next_commit(struct run *r)
 {
+    if (r->flight == FLIGHT_NONE) pour(r, FLOW_OUTBOX_BYTES);
     enum flight flight = next_flight(r);
     bool is_final = flight == FLIGHT_FINAL;
     if (flight == FLIGHT_NONE) return NULL;
-    struct commit *c = commit_new(r->events.len + hook_bytes(r->opening) + OP_BYTES + RECORD_BYTES +
-                                  (is_final ? final_bytes(r) : 0));
+    struct commit *c = commit_new(r->events.len + r->saves_bytes + hook_bytes(r->opening) +
+                                  OP_BYTES + RECORD_BYTES + (is_final ? final_bytes(r) : 0));
     if (!c) {
         pause_outbox(r);
         return NULL;
     }
     commit_decide(c, false, fence, r);
-    add_opening(c, r, is_final);
+    add_opening(c, r);
     add_events(c, r, weir_buf_slice(&r->events));
+    bool has_cost = add_saves(c, r, is_final);
+    r->is_record_flying = false;
+    if (!is_final && (has_cost || r->opening)) add_record_during(c, r);
     if (is_final) add_final(c, r);
     if (is_final) r->final_state = FINAL_FLIES;
     r->flight = flight;
@@ -202,11 +295,37 @@ static void let_emitters_go(struct run *r)
     pthread_mutex_unlock(&f->lock);
 }
 
+/* The first n are not ours any more. */
+static struct save *take_saves(struct run *r, unsigned n)
+{
+    struct save *first = n > 0 ? r->saves : NULL;
+    struct save **at = &r->saves;
+    for (; n > 0 && *at; n--) {
+        r->saves_bytes -= save_bytes(*at);
+        at = &(*at)->next;
+    }
+    if (!first) return NULL;
+    r->saves = *at;
+    *at = NULL;
+    if (!r->saves) r->saves_end = &r->saves;
+    return first;
+}
+
+/* With no lock: those who saved are told. */
+static void tell_savers(struct save *s, enum weir_status st)
+{
+    for (struct save *next; s; s = next) {
+        next = s->next;
+        if (s->done) s->done(s->user, st);
+        mem_free(s);
+    }
+}
+
 static void land_well(struct run *r, enum flight flight)
 {
     drop_flown(r);
     r->n_refusals = 0;
-    if (flight == FLIGHT_FINAL ? r->final == FINAL_PROGRESS : r->opening != NULL) r->version++;
+    if (flight == FLIGHT_FINAL ? r->final == FINAL_PROGRESS : r->is_record_flying) r->version++;
     flow_step_free(r->opening);
     r->opening = NULL;
     let_emitters_go(r);
@@ -252,11 +371,15 @@ static void on_landed(void *run, const struct commit_result *result)
     commit_free(r->commit);
     r->commit = NULL;
     bool is_news = land(r, st);
+    struct save *saved = NULL;
+    if (st == WEIR_OK) saved = take_saves(r, r->n_saves_flying);
+    else if (r->broken != WEIR_OK) saved = take_saves(r, UINT_MAX);
     /* Finals are left to the pool: they may be large, and this thread has others to serve. */
     struct commit *next = r->final == FINAL_NONE ? next_commit(r) : NULL;
     if (is_news) flow_post(r, NEWS_SENT);
     pthread_mutex_unlock(&r->lock);
     hand_over(r, next);
+    tell_savers(saved, st);
     flow_unref(r);
 }
 
@@ -274,37 +397,6 @@ bool flow_outbox_go_on(struct run *r)
 }
 
 /* ---- for the run ---- */
-
-static void append_frame(struct weir_buf *out, const char *type, struct weir_slice json)
-{
-    weir_buf_append_str(out, "event: ");
-    weir_buf_append_str(out, type);
-    weir_buf_append_str(out, "\ndata: ");
-    weir_buf_append_slice(out, json);
-    weir_buf_append_str(out, "\n\n");
-}
-
-static enum weir_status check_event(struct weir_slice json)
-{
-    if (json.len == 0 || memchr(json.ptr, '\n', json.len) || memchr(json.ptr, '\r', json.len) ||
-        memchr(json.ptr, '\0', json.len))
-        return WEIR_INVALID;
-    return json.len < STORE_FRAME_BYTES - OP_BYTES ? WEIR_OK : WEIR_LIMIT;
-}
-
-/* A frame that does not fit is taken back as a whole. */
-static enum weir_status add_frame(struct weir_buf *out, const char *type, struct weir_slice json)
-{
-    if (!out->ptr) weir_buf_init(out, EVENTS_BYTES);
-    size_t before = out->len;
-    append_frame(out, type, json);
-    enum weir_status st = weir_buf_status(out);
-    if (st != WEIR_OK) {
-        out->len = before;
-        out->status = WEIR_OK;
-    }
-    return st;
-}
 
 /* With the run's lock, which it gives up while it waits. Whoever is aborted waits no more. */
 static void wait_for_room(struct run *r)
@@ -338,6 +430,120 @@ void flow_outbox_emit(struct flow_step *s, const char *type, struct weir_slice j
     hand_over(r, next);
 }
 
+static struct weir_slice copy_slice(char **at, struct weir_slice bytes)
+{
+    struct weir_slice copy = slice_of(*at, bytes.len);
+    if (bytes.len > 0) memcpy(*at, bytes.ptr, bytes.len);
+    *at += bytes.len;
+    return copy;
+}
+
+static struct save *save_new(const struct flow_save *o, struct weir_slice frame)
+{
+    struct save *s =
+        mem_alloc(sizeof *s + o->key.kind.len + o->key.id.len + o->body.len + frame.len);
+    if (!s) return NULL;
+    char *at = s->bytes;
+    *s = (struct save){.has_cost = o->cost_usd > 0, .done = o->done, .user = o->user};
+    s->key.kind = copy_slice(&at, o->key.kind);
+    s->key.id = copy_slice(&at, o->key.id);
+    s->body = copy_slice(&at, o->body);
+    s->frame = copy_slice(&at, frame);
+    return s;
+}
+
+static WEIR_MUST_CHECK enum weir_status make_save(const struct flow_save *o, struct save **out)
+{
+    struct weir_buf frame;
+    weir_buf_init(&frame, STORE_FRAME_BYTES);
+    *out = NULL;
+    enum weir_status st = o->type ? check_event(o->json) : WEIR_OK;
+    if (st == WEIR_OK && o->type) st = add_frame(&frame, o->type, o->json);
+    if (st == WEIR_OK) *out = save_new(o, weir_buf_slice(&frame));
+    weir_buf_fini(&frame);
+    return st == WEIR_OK && !*out ? WEIR_NOMEM : st;
+}
+
+/* Under the lock. */
+static WEIR_MUST_CHECK enum weir_status add_save(struct run *r, struct save *s, double cost_usd)
+{
+    if (r->broken != WEIR_OK) return r->broken;
+    pour(r, FLOW_OUTBOX_BYTES);
+    *r->saves_end = s;
+    r->saves_end = &s->next;
+    r->saves_bytes += save_bytes(s);
+    r->cost_usd += cost_usd;
+    r->step_usd += cost_usd;
+    return WEIR_OK;
+}
+
+void flow_save(struct flow_step *s, const struct flow_save *o)
+{
+    struct run *r = s->run;
+    struct commit *next = NULL;
+    struct save *save;
+    CHECK(!s->is_hook);
+    enum weir_status st = make_save(o, &save);
+    pthread_mutex_lock(&r->lock);
+    if (st == WEIR_OK) st = add_save(r, save, o->cost_usd);
+    if (st == WEIR_OK) next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+    if (st == WEIR_OK) return;
+    flow_step_note(s, st);
+    mem_free(save);
+    if (o->done) o->done(o->user, st);
+}
+
+void flow_set_source(struct flow_step *s, const char *type,
+                     bool (*next)(void *user, struct weir_buf *json), void *user)
+{
+    struct run *r = s->run;
+    CHECK(!s->is_hook);
+    pthread_mutex_lock(&r->lock);
+    r->source = (struct source){.step = s, .type = type, .next = next, .user = user};
+    pthread_mutex_unlock(&r->lock);
+}
+
+void flow_stir(struct flow_step *s)
+{
+    struct run *r = s->run;
+    pthread_mutex_lock(&r->lock);
+    r->source.is_stirred = true;
+    struct commit *next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+}
+
+void flow_outbox_init(struct run *r)
+{
+    r->saves_end = &r->saves;
+}
+
+void flow_outbox_fini(struct run *r)
+{
+    weir_buf_fini(&r->events);
+    for (struct save *s = r->saves, *next; s; s = next) {
+        next = s->next;
+        mem_free(s);
+    }
+}
+
+void flow_outbox_begin(struct run *r)
+{
+    pthread_mutex_lock(&r->lock);
+    r->during = r->now;
+    pthread_mutex_unlock(&r->lock);
+}
+
+void flow_outbox_end(struct run *r)
+{
+    pthread_mutex_lock(&r->lock);
+    pour(r, SIZE_MAX);
+    r->source = (struct source){0};
+    pthread_mutex_unlock(&r->lock);
+}
+
 void flow_outbox_open(struct run *r, struct flow_step *hook)
 {
     hook->record = r->now;
@@ -366,6 +572,7 @@ enum weir_status flow_outbox_take_broken(struct run *r, bool *had_opening)
     enum weir_status st = r->broken;
     if (st != WEIR_OK) {
         *had_opening = r->opening != NULL;
+        if (*had_opening) r->during.began_ms = 0;
         r->final = FINAL_NONE;
         weir_buf_fini(&r->events);
         flow_step_free(r->opening);

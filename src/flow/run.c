@@ -31,7 +31,7 @@ void flow_run_free(struct run *r)
     flow_step_free(r->step);
     flow_step_free(r->hook);
     flow_step_free(r->opening);
-    weir_buf_fini(&r->events);
+    flow_outbox_fini(r);
     mem_free(r->failure);
     mem_free(r->names);
     pthread_mutex_destroy(&r->lock);
@@ -453,19 +453,24 @@ static void open_log(struct run *r)
     try_later(r, "a run cannot begin", st);
 }
 
+static void tell_of_abort(struct run *r)
+{
+    struct flow_step *s = r->step;
+    bool can_hear = (s->is_waiting || s->is_parallel) && s->abort;
+    if (!can_hear || s->was_told || atomic_load(&r->aborted) == 0) return;
+    s->was_told = true;
+    s->abort(s->abort_user);
+}
+
 /* A step that waits needs nothing that it can have again. */
 static void after_call(struct run *r)
 {
     struct flow *f = r->flow;
-    struct flow_step *s = r->step;
     pthread_mutex_lock(&f->lock);
     f->n_running--;
     pthread_mutex_unlock(&f->lock);
-    if (!s->is_waiting) return;
-    flow_step_forget_reading(s);
-    if (atomic_load(&r->aborted) == 0 || s->was_told || !s->abort) return;
-    s->was_told = true;
-    s->abort(s->abort_user);
+    if (r->step->is_waiting) flow_step_forget_reading(r->step);
+    tell_of_abort(r);
 }
 
 static void call(struct run *r, void (*fn)(struct flow_step *s))
@@ -489,6 +494,7 @@ static void begin_attempt(struct run *r)
     }
     r->step->began_ms = clock_wall_ms(f->options.clock);
     r->phase = PHASE_STEP;
+    flow_outbox_begin(r);
     pthread_mutex_lock(&f->lock);
     f->n_attempts++;
     atomic_fetch_and(&r->aborted, ~(unsigned)ABORT_LIMIT);
@@ -553,17 +559,13 @@ static void advance(struct run *r)
 
 static void on_aborted(struct run *r)
 {
-    struct flow_step *s = r->step;
     unsigned why = atomic_load(&r->aborted);
     if (why & ABORT_CANCEL) r->is_cancelled = true;
     if (r->phase == PHASE_PAUSE && r->is_cancelled) {
         flow_timer_clear(&r->pause);
         r->phase = PHASE_BETWEEN;
     }
-    if (why == 0 || r->phase != PHASE_STEP) return;
-    if (!s->is_waiting || s->was_told || !s->abort) return;
-    s->was_told = true;
-    s->abort(s->abort_user);
+    if (r->phase == PHASE_STEP) tell_of_abort(r);
 }
 
 static void on_resumed(struct run *r)
@@ -578,13 +580,19 @@ static void on_resumed(struct run *r)
     call(r, r->step->resume);
 }
 
+static void on_parts(struct run *r)
+{
+    r->step->is_parallel = false;
+    call(r, r->step->parts->then);
+}
+
 static void act(struct run *r, unsigned news)
 {
     if (news & NEWS_BEGIN) r->phase = PHASE_BETWEEN;
     if (news & NEWS_SENT && r->phase != PHASE_DEAD) on_sent(r);
     if (news & NEWS_DUE && r->phase == PHASE_PAUSE) r->phase = PHASE_BETWEEN;
     if (news & NEWS_RESUMED) on_resumed(r);
-    if (news & NEWS_PARTS) call(r, r->step->parts->then);
+    if (news & NEWS_PARTS) on_parts(r);
     if (news & NEWS_ABORTED && r->phase != PHASE_DEAD) on_aborted(r);
     if (news & NEWS_ENDED) on_ended(r);
     advance(r);

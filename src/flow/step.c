@@ -33,7 +33,10 @@ void flow_step_forget_reading(struct flow_step *s)
 void flow_step_free(struct flow_step *s)
 {
     if (!s) return;
-    for (size_t i = 0; s->parts && i < FLOW_PARTS; i++) arena_fini(&s->parts->arenas[i]);
+    for (size_t i = 0; s->parts && i < FLOW_PARTS && s->parts->parts[i]; i++) {
+        arena_fini(&s->parts->parts[i]->arena);
+        mem_free(s->parts->parts[i]);
+    }
     mem_free(s->parts);
     flow_step_forget_reading(s);
     weir_buf_fini(&s->events);
@@ -67,6 +70,11 @@ struct store *flow_store(const struct flow_step *s)
 const struct clock *flow_clock(const struct flow_step *s)
 {
     return s->run->flow->options.clock;
+}
+
+unsigned flow_number(const struct flow_step *s)
+{
+    return s->run->now.step + 1;
 }
 
 unsigned flow_attempt(const struct flow_step *s)
@@ -281,6 +289,7 @@ static void end(struct flow_step *s)
 {
     CHECK(!s->is_hook && !s->is_ended);
     s->is_ended = true;
+    flow_outbox_end(s->run);
     flow_post(s->run, NEWS_ENDED);
 }
 
@@ -315,24 +324,99 @@ void flow_fail(struct flow_step *s, const struct flow_failure *failure)
 
 /* ---- parts ---- */
 
+/* With the engine's lock: whether all that is left of it waits, for statistics. */
+static void look_if_waiting_locked(struct flow_step *s)
+{
+    struct run *r = s->run;
+    const struct parts *p = s->parts;
+    bool is_waiting = p->n_left > 0 && p->n_parked == p->n_left;
+    if (is_waiting && !r->is_waiting) r->flow->n_waiting++;
+    if (!is_waiting && r->is_waiting) r->flow->n_waiting--;
+    r->is_waiting = is_waiting;
+}
+
+static void enter_part(struct part *p)
+{
+    struct flow_step *s = p->step;
+    pthread_mutex_lock(&s->lock);
+    s->parts->n_running++;
+    if (p->waits) s->parts->n_asleep--;
+    pthread_mutex_unlock(&s->lock);
+    p->waits = false;
+}
+
+/* What can be had again is given back when all that is left waits. */
+static void leave_part(struct part *p)
+{
+    struct flow_step *s = p->step;
+    if (p->waits) arena_fini(&p->arena);
+    pthread_mutex_lock(&s->lock);
+    s->parts->n_running--;
+    if (p->waits) s->parts->n_asleep++;
+    if (s->parts->n_running == 0 && s->parts->n_asleep > 0) flow_step_forget_reading(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static void part_go(struct work *w)
 {
     struct part *p = CONTAINER_OF(w, struct part, work);
     struct flow_step *s = p->step;
     struct flow *f = s->run->flow;
+    enter_part(p);
     s->parts->run(s, p->index);
+    leave_part(p);
     pthread_mutex_lock(&f->lock);
-    if (--s->parts->n_left == 0) flow_post_locked(s->run, NEWS_PARTS);
+    if (!p->waits) s->parts->n_left--;
+    else if (p->is_resumed) flow_push_front_locked(f, &p->work);
+    else s->parts->n_parked++;
+    p->is_parked = p->waits && !p->is_resumed;
+    p->is_resumed = false;
+    look_if_waiting_locked(s);
+    if (s->parts->n_left == 0) flow_post_locked(s->run, NEWS_PARTS);
     pthread_mutex_unlock(&f->lock);
 }
 
-static struct parts *need_parts(struct flow_step *s)
+void flow_part_wait(struct flow_step *s, size_t i)
 {
-    if (s->parts) return s->parts;
-    s->parts = mem_zalloc(sizeof *s->parts);
-    for (size_t i = 0; s->parts && i < FLOW_PARTS; i++)
-        arena_init(&s->parts->arenas[i], FLOW_ARENA_BYTES);
-    return s->parts;
+    s->parts->parts[i]->waits = true;
+}
+
+void flow_part_resume(struct flow_step *s, size_t i)
+{
+    struct flow *f = s->run->flow;
+    struct part *p = s->parts->parts[i];
+    pthread_mutex_lock(&f->lock);
+    if (p->is_parked) {
+        p->is_parked = false;
+        s->parts->n_parked--;
+        look_if_waiting_locked(s);
+        /* Whoever frees the engine has no threads any more. */
+        if (!f->is_quitting) flow_push_front_locked(f, &p->work);
+    } else {
+        p->is_resumed = true;
+    }
+    pthread_mutex_unlock(&f->lock);
+}
+
+static bool need_part(struct flow_step *s, size_t i)
+{
+    struct part *p = s->parts->parts[i];
+    if (!p) {
+        p = s->parts->parts[i] = mem_zalloc(sizeof *p);
+        if (!p) return false;
+        *p = (struct part){.work = {.go = part_go}, .step = s, .index = i};
+        arena_init(&p->arena, FLOW_ARENA_BYTES);
+    }
+    return true;
+}
+
+static bool need_parts(struct flow_step *s, size_t n)
+{
+    bool is_good = true;
+    if (!s->parts) s->parts = mem_zalloc(sizeof *s->parts);
+    if (!s->parts) return false;
+    for (size_t i = 0; i < n && is_good; i++) is_good = need_part(s, i);
+    return is_good;
 }
 
 void flow_parallel(struct flow_step *s, size_t n, void (*part)(struct flow_step *s, size_t i),
@@ -340,27 +424,38 @@ void flow_parallel(struct flow_step *s, size_t n, void (*part)(struct flow_step 
 {
     struct flow *f = s->run->flow;
     CHECK(n <= FLOW_PARTS && !s->is_hook);
-    if (!need_parts(s)) {
+    if (!need_parts(s, n)) {
         fail_with(s, WEIR_NOMEM, weir_status_text(WEIR_NOMEM));
         end(s);
         return;
     }
     struct parts *p = s->parts;
+    s->is_parallel = true;
     p->run = part;
     p->then = then;
     p->n_left = n;
     if (n == 0) flow_post(s->run, NEWS_PARTS);
-    for (size_t i = 0; i < n; i++)
-        p->parts[i] = (struct part){.work = {.go = part_go}, .step = s, .index = i};
+    if (n == 1) {
+        part_go(&p->parts[0]->work); /* nobody else is needed */
+        return;
+    }
     pthread_mutex_lock(&f->lock);
-    for (size_t i = n; i > 0; i--) flow_push_front_locked(f, &p->parts[i - 1].work);
+    for (size_t i = n; i > 0; i--) flow_push_front_locked(f, &p->parts[i - 1]->work);
     pthread_mutex_unlock(&f->lock);
 }
 
 struct arena *flow_part_arena(struct flow_step *s, size_t i)
 {
-    CHECK(s->parts && i < FLOW_PARTS);
-    return &s->parts->arenas[i];
+    CHECK(s->parts && i < FLOW_PARTS && s->parts->parts[i]);
+    return &s->parts->parts[i]->arena;
+}
+
+void flow_on_abort(struct flow_step *s, void (*abort)(void *user), void *user)
+{
+    CHECK(!s->is_hook && !s->is_waiting);
+    s->was_told = false;
+    s->abort = abort;
+    s->abort_user = user;
 }
 
 /* ---- waiting ---- */
