@@ -6,20 +6,11 @@
  */
 #include <string.h>
 
-#include "agent/agent_impl.h"
-#include "agent/finding.h"
-#include "agent/questions.h"
+#include "agent/llm_impl.h"
+#include "agent/science_impl.h"
 #include "base/slice.h"
 
 static const char agent[] = "data_science";
-
-struct science {
-    struct agent_case *c;
-    struct weir_slice question;
-    struct weir_buf text, findings;
-    struct weir_buf summary; /* the first result, in a sentence of its own */
-    struct claim_wish wish;
-};
 
 /* Says what stands in the text from here on. */
 static void say(struct science *s, size_t from)
@@ -28,7 +19,7 @@ static void say(struct science *s, size_t from)
     agent_think(s->c, agent, NULL, slice_from(all, from));
 }
 
-static void say_text(struct science *s, const char *text)
+void science_say(struct science *s, const char *text)
 {
     size_t from = s->text.len;
     weir_buf_append_str(&s->text, text);
@@ -86,8 +77,7 @@ static bool compare_plan(void *user, const struct weir_json *f)
     return !t->is_found;
 }
 
-/* Whether an earlier step has looked at the very same. */
-static bool is_known(struct science *s, const struct plan *plan)
+bool science_knows(struct science *s, const struct plan *plan)
 {
     struct plan_text t = {.is_found = false};
     weir_buf_init(&t.wanted, AGENT_TEXT_BYTES);
@@ -158,15 +148,9 @@ static void say_none(struct science *s, const struct asked *asked, const struct 
     say(s, from);
 }
 
-static enum weir_status answer(struct science *s, const struct asked *asked)
+enum weir_status science_answer(struct science *s, const struct asked *asked, struct plan_answer *a)
 {
-    struct plan_answer *a = arena_alloc(s->c->arena, sizeof *a);
     struct claims claims;
-    if (!a) return s->c->arena->status;
-    if (is_known(s, &asked->plan)) {
-        say_text(s, "That was looked at already.");
-        return WEIR_OK;
-    }
     enum weir_status st = plan_run(&asked->plan, s->c->data, s->c->arena, a);
     /* What one part of a question asks may have no meaning for what another one names. */
     if (st == WEIR_BAD_FIELD) {
@@ -189,6 +173,15 @@ static enum weir_status answer(struct science *s, const struct asked *asked)
     return WEIR_OK;
 }
 
+static enum weir_status answer(struct science *s, const struct asked *asked)
+{
+    struct plan_answer *a = arena_alloc(s->c->arena, sizeof *a);
+    if (!a) return s->c->arena->status;
+    if (!science_knows(s, &asked->plan)) return science_answer(s, asked, a);
+    science_say(s, "That was looked at already.");
+    return WEIR_OK;
+}
+
 /* ---- the whole ---- */
 
 static void say_not_read(struct science *s, const struct questions *q)
@@ -202,6 +195,15 @@ static void say_not_read(struct science *s, const struct questions *q)
     else if (q->not_read.len > 0)
         weir_buf_append_str(&s->text, "A part of the question was not understood. ");
     say(s, from);
+}
+
+static enum weir_status answer_all(struct science *s, const struct questions *q)
+{
+    enum weir_status st = WEIR_OK;
+    if (q->n > 1) science_say(s, "There are several things to look at.");
+    for (size_t i = 0; st == WEIR_OK && i < q->n; i++) st = answer(s, &q->list[i]);
+    if (st == WEIR_OK) say_not_read(s, q);
+    return st;
 }
 
 static void put_summary(struct science *s, struct weir_buf *out)
@@ -245,13 +247,12 @@ static enum weir_status work(struct science *s, struct weir_buf *out)
         return search_work(s->c, &wish, s->question, out);
     }
     s->wish = (struct claim_wish){.is_causal = q->is_causal, .next_id = first, .id_head = "ds"};
-    if (st == WEIR_OK && q->n > 1) say_text(s, "There are several things to look at.");
     weir_json_put_begin_array(&s->findings);
-    for (size_t i = 0; st == WEIR_OK && i < q->n; i++) st = answer(s, &q->list[i]);
+    bool is_on_model = s->c->has_model[MODEL_MAIN];
+    if (st == WEIR_OK) st = is_on_model ? llm_science(s) : answer_all(s, q);
     weir_json_put_end_array(&s->findings);
     if (st != WEIR_OK) return st;
     s->c->n_findings += s->wish.next_id - first;
-    say_not_read(s, q);
     return put_result(s, out);
 }
 

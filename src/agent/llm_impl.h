@@ -25,7 +25,6 @@
 #include "agent/agent_impl.h"
 #include "agent/llm_prompt.h"
 #include "agent/route_impl.h"
-#include "agent/synthesize_impl.h"
 
 enum {
     LLM_REPAIRS = 3,               /* times that an answer is asked for again, the error quoted */
@@ -134,5 +133,7 @@ WEIR_MUST_CHECK enum weir_status llm_classify(struct agent_case *c, struct weir_
 /* Nobody: out->main is NULL. */
 WEIR_MUST_CHECK enum weir_status llm_route(struct agent_case *c, struct route *out);
 WEIR_MUST_CHECK enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out);
-WEIR_MUST_CHECK enum weir_status llm_data_science(struct agent_case *c, struct weir_slice question,
-                                                  struct weir_buf *out);
+
+struct science;
+/* WEIR_UNPROCESSABLE: no plan that could be run in 1 + LLM_REPAIRS answers. */
+WEIR_MUST_CHECK enum weir_status llm_science(struct science *s);
