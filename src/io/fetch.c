@@ -6,6 +6,7 @@
  * round costs what has happened in it, however many requests are waiting. Requests end in one
  * place, conclude(), and never inside a call of libcurl's.
  */
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -277,6 +278,17 @@ static void release(struct fetcher *f)
     mem_free(f);
 }
 
+/* Signals are for the program's own threads; a broken pipe inside of OpenSSL is for nobody. */
+static WEIR_MUST_CHECK enum weir_status start_thread(struct fetcher *f)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    int error = pthread_create(&f->thread, NULL, run, f);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return error == 0 ? WEIR_OK : WEIR_IO;
+}
+
 enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *rules,
                              const struct fetcher_options *options)
 {
@@ -295,7 +307,7 @@ enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *ru
     pthread_mutex_init(&f->lock, NULL);
     if (f->options.max_running > MAX_RUNNING) process_raise_descriptors();
     enum weir_status st = open_all(f);
-    if (st == WEIR_OK && pthread_create(&f->thread, NULL, run, f) != 0) st = WEIR_IO;
+    if (st == WEIR_OK) st = start_thread(f);
     if (st == WEIR_OK) *out = f;
     else release(f);
     return st;
