@@ -134,6 +134,15 @@ WEIR_MUST_CHECK enum weir_status llm_classify(struct agent_case *c, struct weir_
 WEIR_MUST_CHECK enum weir_status llm_route(struct agent_case *c, struct route *out);
 WEIR_MUST_CHECK enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out);
 
+struct synthesis;
+struct ledger;
+struct outcome;
+/* The answer, verified; blank when nothing is left of it. */
+WEIR_MUST_CHECK enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger,
+                                               struct outcome *o);
+/* The conversational answer, in which all numbers are the person's. */
+WEIR_MUST_CHECK enum weir_status llm_fallback(struct synthesis *s, struct outcome *o);
+
 struct science;
 /* WEIR_UNPROCESSABLE: no plan that could be run in 1 + LLM_REPAIRS answers. */
 WEIR_MUST_CHECK enum weir_status llm_science(struct science *s);

@@ -9,18 +9,11 @@
 
 #include <stdio.h>
 
+#include "agent/llm_impl.h"
 #include "agent/route_impl.h"
 #include "base/slice.h"
-#include "check/strip.h"
 
-enum { ATTEMPTS = 3, KNOWN_MESSAGES = 8, SUMMARY_BYTES = 160 };
-
-struct outcome {
-    struct weir_slice answer;
-    unsigned attempts;
-    struct weir_buf flagged; /* a JSON list in the making */
-    struct stripped stripped;
-};
+enum { KNOWN_MESSAGES = 8, SUMMARY_BYTES = 160 };
 
 /* What the person has said is theirs, numbers included. */
 static void know_messages(struct voice *v, const struct weir_json *messages)
@@ -32,20 +25,25 @@ static void know_messages(struct voice *v, const struct weir_json *messages)
             voice_known(v, agent_text(m, "content"));
 }
 
-static void flag(struct weir_buf *out, struct weir_slice text, const struct verified *n,
-                 unsigned attempt)
+void outcome_flag(struct outcome *o, struct weir_slice text, struct weir_slice offence)
+{
+    struct weir_buf *out = &o->flagged;
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "attempt");
+    weir_json_put_uint(out, o->attempts);
+    weir_json_put_key(out, "text");
+    weir_json_put_string(out, text);
+    weir_json_put_key(out, "offence");
+    weir_json_put_string(out, offence);
+    weir_json_put_end_object(out);
+}
+
+void outcome_flag_number(struct outcome *o, struct weir_slice text, const struct verified *n)
 {
     struct weir_buf line;
     weir_buf_init(&line, 1 << 10);
     verify_offence(&line, text, n);
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "attempt");
-    weir_json_put_uint(out, attempt);
-    weir_json_put_key(out, "text");
-    weir_json_put_string(out, slice_of(text.ptr + n->offset, n->len));
-    weir_json_put_key(out, "offence");
-    weir_json_put_string(out, weir_buf_slice(&line));
-    weir_json_put_end_object(out);
+    outcome_flag(o, slice_of(text.ptr + n->offset, n->len), weir_buf_slice(&line));
     weir_buf_fini(&line);
 }
 
@@ -77,8 +75,8 @@ static enum weir_status write_checked(struct synthesis *s, const struct ledger *
         o->answer = input.text;
         for (size_t i = 0; i < result.n; i++)
             if (result.numbers[i].outcome == VERIFY_LACK)
-                flag(&o->flagged, input.text, &result.numbers[i], o->attempts);
-        if (result.n_lacking == 0 || o->attempts == ATTEMPTS) break;
+                outcome_flag_number(o, input.text, &result.numbers[i]);
+        if (result.n_lacking == 0 || o->attempts == SYNTHESIS_ATTEMPTS) break;
     }
     if (st != WEIR_OK || result.n_lacking == 0) return st;
     struct verify_input input = input_of(&s->voice, ledger);
@@ -122,16 +120,29 @@ static struct weir_slice summary_of(struct weir_slice answer)
     return slice_of(answer.ptr, len > 0 ? len - 1 : 0);
 }
 
-static void stream(struct agent_case *c, const struct synthesis *s, struct weir_slice answer)
+static void stream(struct agent_case *c, const struct synthesis *s, struct agent_span span,
+                   struct weir_slice answer)
 {
     char name[32];
     struct weir_slice main =
         s->main.len > 0 && s->main.len < sizeof name ? s->main : SLICE("synthesis");
     memcpy(name, main.ptr, main.len);
     name[main.len] = '\0';
-    struct agent_span span = agent_begin(c, "synthesis", c->question);
     agent_think(c, name, "synthesis", answer);
     agent_end(c, span, summary_of(answer));
+}
+
+/* Words of help are never a model's. */
+static bool is_on_model(const struct synthesis *s)
+{
+    enum model_role role = s->main.len > 0 ? MODEL_MAIN : MODEL_FAST;
+    return s->safety.len == 0 && s->c->has_model[role];
+}
+
+static enum weir_status write_by_model(struct synthesis *s, const struct ledger *ledger,
+                                       struct outcome *o)
+{
+    return s->main.len > 0 ? llm_synthesis(s, ledger, o) : llm_fallback(s, o);
 }
 
 static enum weir_status work(struct synthesis *s, struct outcome *o, struct weir_buf *out)
@@ -139,9 +150,12 @@ static enum weir_status work(struct synthesis *s, struct outcome *o, struct weir
     struct ledger ledger = {0};
     char error[LEDGER_ERROR_BYTES];
     enum weir_status st = WEIR_OK;
+    struct agent_span span = {0};
+    bool is_asked = is_on_model(s);
     if (s->voice.sheet) st = ledger_read(&ledger, s->voice.sheet, s->c->arena, error);
     weir_json_put_begin_array(&o->flagged);
-    if (st == WEIR_OK) st = write_checked(s, &ledger, o);
+    if (is_asked) span = agent_begin(s->c, "synthesis", s->c->question);
+    if (st == WEIR_OK) st = is_asked ? write_by_model(s, &ledger, o) : write_checked(s, &ledger, o);
     weir_json_put_end_array(&o->flagged);
     if (st != WEIR_OK) return st;
     if (is_blank(o->answer)) {
@@ -149,7 +163,8 @@ static enum weir_status work(struct synthesis *s, struct outcome *o, struct weir
                  "nothing was left of the answer after its numbers were verified");
         return WEIR_UNPROCESSABLE;
     }
-    stream(s->c, s, o->answer);
+    if (!is_asked) span = agent_begin(s->c, "synthesis", s->c->question);
+    stream(s->c, s, span, o->answer);
     put_output(out, o);
     st = weir_buf_status(&o->flagged);
     return st == WEIR_OK ? weir_buf_status(out) : st;

@@ -8,8 +8,12 @@
 #pragma once
 
 #include "agent/voice_impl.h"
+#include "check/strip.h"
 
-enum { SYNTHESIS_FINDINGS = 24 };
+enum {
+    SYNTHESIS_FINDINGS = 24,
+    SYNTHESIS_ATTEMPTS = 3, /* at an answer in which each number has a home */
+};
 
 struct synthesis {
     struct agent_case *c;
@@ -19,6 +23,18 @@ struct synthesis {
     size_t n_findings;
     bool was_said[SYNTHESIS_FINDINGS];
 };
+
+/* What became of it. */
+struct outcome {
+    struct weir_slice answer;
+    unsigned attempts;
+    struct weir_buf flagged; /* a JSON list in the making */
+    struct stripped stripped;
+};
+
+/* An offence of this attempt: what is wrong with a piece of the text. */
+void outcome_flag(struct outcome *o, struct weir_slice text, struct weir_slice offence);
+void outcome_flag_number(struct outcome *o, struct weir_slice text, const struct verified *n);
 
 /* Reads what earlier steps brought. WEIR_NOMEM, WEIR_LIMIT. */
 WEIR_MUST_CHECK enum weir_status synthesis_init(struct synthesis *s, struct agent_case *c);
