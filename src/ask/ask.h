@@ -24,6 +24,9 @@ enum {
 struct ask_reading {
     bool is_understood;
     bool is_default; /* no operation and no window were named, so the usual one was taken */
+    /* Not understood for this alone: days are named ("compare March with May"), and nothing that is
+     * measured. The plan has the windows; its operation is to compare two, or to aggregate one. */
+    bool lacks_thing;
     struct plan plan;
     const char *refusal;          /* a sentence; when it is not understood */
     const char *understood;       /* "average of deep sleep, last 30 days": what was, in words */

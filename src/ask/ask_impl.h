@@ -153,6 +153,7 @@ struct frame {
     uint32_t newest;               /* "my last 3 runs" */
     uint32_t rolling_days;
     bool implies_previous; /* "compared with before" */
+    uint32_t than_days;    /* "more than last month": days up to today; 0: not said */
     const char *unit;
     bool unit_is_said; /* "in hours" rather than "how many hours" */
     int lag;

@@ -167,12 +167,33 @@ static void drop_verb(struct builder *b)
     b->n_sports = 0;
 }
 
+/* "do I walk more on weekends": walking is counted in steps, and far more of it than in sessions.
+ */
+static void walk_as_steps(struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    struct mention *m = b->sport;
+    const struct metric *steps = metric_find(weir_slice_of("steps"));
+    bool is_walk = m && m->activity && strcmp(m->activity->name, "walk") == 0 && !m->has_field &&
+                   !m->has_quantity && is_verb(b->p, m);
+    bool is_plain = b->n_metrics == 0 && !b->field && f->counted == COUNT_NOTHING && !f->asks_far &&
+                    !f->asks_often && !f->unit;
+    if (!is_walk || !is_plain || !f->has_comparative || !has_metric_data(b->p->data, steps)) return;
+    m->kind = M_METRIC;
+    m->metric = steps;
+    b->sport = NULL;
+    b->n_sports = 0;
+    add_metric(b, m);
+    ask_note(b->p, "walking read as steps");
+}
+
 static void sort_mentions(struct builder *b)
 {
     struct frame *f = &b->p->f;
     for (size_t i = 0; i < f->n_mentions; i++) sort_mention(b, &f->mentions[i]);
     drop_repeated(b);
     drop_verb(b);
+    walk_as_steps(b);
     if (!b->sport) return;
     if (b->n_metrics == 0) return;
     struct mention *soft = soft_metric(b);
@@ -638,6 +659,7 @@ static bool build_nothing(struct builder *b)
         ask_refuse(b->p, "Days without it cannot be counted: ask on how many days there was any.");
         return false;
     }
+    b->p->out->lacks_thing = f->n_mentions == 0 && windows_alone(b);
     ask_refuse(b->p, "%s",
                b->p->f.n_mentions > 0 ? "It is not clear what is asked about it."
                                       : "No metric, workout or laboratory test was recognised.");

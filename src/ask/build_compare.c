@@ -102,6 +102,7 @@ static bool is_two_windows(const struct frame *f)
     if (f->n_windows == 2)
         return compares(f) || f->windows[0].is_previous || f->windows[1].is_previous;
     if (f->n_windows != 1) return false;
+    if (f->than_days > 0) return true;
     if (f->implies_previous) return w->length > 0 || compares(f);
     if (w->is_pair) return compares(f) || w->days.last > 0;
     return implies_second(f);
@@ -128,10 +129,17 @@ static bool implies_others(const struct builder *b)
            b->n_metrics > 0;
 }
 
+/* "less on Mondays": than on the other days of the week. */
+static bool is_named_half(const struct frame *f)
+{
+    return f->weekdays != 0 && f->weekdays_b == 0 && !f->has_weekend && !f->has_weekday;
+}
+
 /* "how does my sleep differ on weekends": from the other days of the week. */
 static bool implies_half(const struct frame *f)
 {
-    bool is_one = f->has_weekend != f->has_weekday && f->weekdays == 0 && f->n_scopes == 1;
+    bool is_half = f->has_weekend != f->has_weekday && f->weekdays == 0;
+    bool is_one = (is_half || is_named_half(f)) && f->n_scopes == 1;
     bool is_versus = f->is_difference || f->has_comparative;
     return is_one && is_versus && f->n_windows <= 1 && !f->implies_previous && !f->is_trend;
 }
@@ -231,18 +239,46 @@ static bool implied_window(struct builder *b)
     return true;
 }
 
+/* "more than last month": the days up to today less those. */
+static bool against_now(struct builder *b)
+{
+    uint32_t n = b->p->f.than_days;
+    b->plan->window = (struct plan_window){.from = DAY_NONE, .to = DAY_NONE, .last = n};
+    b->plan->window_b = b->p->f.windows[0].days;
+    ask_note(b->p, "the last %u days are compared with those", (unsigned)n);
+    return true;
+}
+
 static void two_windows(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     bool is_pair = f->n_windows == 1 && f->windows[0].is_pair;
-    bool has_previous = f->n_windows == 2 ? named_windows(b)
-                        : is_pair         ? paired_windows(b)
-                                          : implied_window(b);
+    bool has_previous = f->n_windows == 2  ? named_windows(b)
+                        : f->than_days > 0 ? against_now(b)
+                        : is_pair          ? paired_windows(b)
+                                           : implied_window(b);
     bool is_earlier = begin_of(b, &plan->window) < begin_of(b, &plan->window_b);
     bool is_later_less = has_previous || f->is_change || f->is_percent || f->is_trend || is_pair;
     /* "A minus B" and "more in A than in B" say themselves which is subtracted. */
     if (is_later_less && is_earlier && !f->has_than && !f->has_minus) swap_windows(plan);
+}
+
+bool windows_alone(struct builder *b)
+{
+    const struct frame *f = &b->p->f;
+    bool is_bare = f->n_scopes == 1 && f->n_loose == 0 && f->n_stats == 0 && !f->has_most &&
+                   !f->has_quantile && !f->has_group && f->rank == 0 && said_weekdays(f) == 0;
+    bool is_other =
+        f->is_streak || f->is_correlation || f->is_list || f->asks_when || f->asks_which;
+    if (!is_bare || is_other || f->n_windows == 0) return false;
+    if (is_two_windows(f)) {
+        b->plan->op = PLAN_COMPARE;
+        two_windows(b);
+        return true;
+    }
+    b->plan->window = f->windows[0].days;
+    return f->n_windows == 1;
 }
 
 /* Both sides of the weekend. */
@@ -251,9 +287,10 @@ static bool two_halves(struct builder *b)
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
     uint32_t a = WEEKEND_SET, other = WEEKDAY_SET;
-    if (f->weekdays != 0 && f->weekdays_b != 0) {
+    if (f->weekdays != 0) {
         a = f->weekdays;
-        other = f->weekdays_b;
+        other = is_named_half(f) ? (WEEKEND_SET | WEEKDAY_SET) & ~a : f->weekdays_b;
+        if (is_named_half(f)) ask_note(b->p, "compared with the other days of the week");
     } else {
         bool is_turned =
             f->weekday_first || !f->has_weekend ||

@@ -40,6 +40,9 @@ const char *field_unit(enum plan_field field);
 bool asks_definition(const struct builder *b);
 bool names_nobody(const struct builder *b); /* neither "I" nor "my" is said */
 
+/* Puts the windows of a question that names nothing else into the plan; false: it has others. */
+bool windows_alone(struct builder *b);
+
 /* Whether a kind of question is meant, and its plan; false when it was refused. */
 bool applies_correlate(const struct builder *b);
 bool build_correlate(struct builder *b);

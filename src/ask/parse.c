@@ -149,6 +149,7 @@ static const production_fn productions[] = {
     take_days_when,
     take_when,
     take_after_activity,
+    take_than_window,
     take_quantile,
     take_rank,
     take_quantity,

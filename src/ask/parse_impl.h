@@ -69,6 +69,7 @@ size_t take_while(struct parse *p, size_t i);
 size_t take_day_part(struct parse *p, size_t i);
 size_t take_second_question(struct parse *p, size_t i);
 size_t take_than_start(struct parse *p, size_t i);
+size_t take_than_window(struct parse *p, size_t i);
 
 /* parse_things.c */
 size_t take_thing(struct parse *p, size_t i);

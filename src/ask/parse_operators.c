@@ -6,7 +6,12 @@
  */
 #include "ask/parse_impl.h"
 
-enum { ALL_DAYS = 127, SATURDAY_AND_SUNDAY = 96 };
+enum {
+    ALL_DAYS = 127,
+    SATURDAY_AND_SUNDAY = 96,
+    LEAST_SINCE = 28, /* days that can be compared with any window, */
+    LEAST_PART = 4,   /* or else a fourth of its days */
+};
 
 /* Adds the days of the week that stand at *i, with what joins them, to a set; false: none. */
 static bool days_at(const struct parse *p, size_t *i, uint32_t *set)
@@ -201,4 +206,33 @@ size_t take_than_start(struct parse *p, size_t i)
     if (!is_begin || (at + 1 < p->t->n && !is_at(p, at + 1, S_MARK))) return 0;
     p->f.is_change = true;
     return took(p, i, at + 1);
+}
+
+/* As many days up to today as a window had, or as there are since; 0: there are too few. */
+static uint32_t days_since(const struct parse *p, const struct plan_window *w)
+{
+    int32_t to = w->last > 0 ? p->data->today - (int32_t)w->skip : w->to;
+    int32_t from = w->last > 0 ? to - (int32_t)w->last + 1 : w->from;
+    if (from == DAY_NONE || to == DAY_NONE) return 0;
+    int32_t had = to - from + 1, since = p->data->today - to;
+    int32_t n = since < had ? since : had;
+    return n >= LEAST_SINCE || (n > 0 && n * LEAST_PART >= had) ? (uint32_t)n : 0;
+}
+
+/* "am I sleeping more than last month": these days are meant, at most as many as that had. */
+size_t take_than_window(struct parse *p, size_t i)
+{
+    struct window w;
+    size_t end;
+    bool is_than = text_in(p, i,
+                           "more than|less than|higher than|lower than|better than|worse than|"
+                           "longer than|shorter than|fewer than|greater than|than");
+    if (!is_than || p->f.n_windows > 0 || p->scope > 0) return 0;
+    if (!window_at(p, i + 1, &w, &end) && !(is_at(p, i + 1, S_IN) && window_at(p, i + 2, &w, &end)))
+        return 0;
+    bool is_last = end >= p->t->n || is_at(p, end, S_MARK);
+    p->f.than_days = is_last && !w.is_pair ? days_since(p, &w.days) : 0;
+    if (p->f.than_days == 0) return 0;
+    p->f.has_than = p->f.has_comparative = true;
+    return took(p, i, i + 1);
 }
