@@ -264,14 +264,19 @@ static void two_windows(struct builder *b)
     if (is_later_less && is_earlier && !f->has_than && !f->has_minus) swap_windows(plan);
 }
 
+/* Whether anything is said of which days, which of them, or what to do with them. */
+static bool asks_of_days(const struct frame *f)
+{
+    bool is_which = f->is_streak || f->is_correlation || f->is_list || f->asks_when ||
+                    f->asks_which || f->has_most || f->rank > 0;
+    return is_which || f->n_scopes > 1 || f->n_loose > 0 || f->n_stats > 0 || f->has_quantile ||
+           f->has_group || said_weekdays(f) != 0;
+}
+
 bool windows_alone(struct builder *b)
 {
     const struct frame *f = &b->p->f;
-    bool is_bare = f->n_scopes == 1 && f->n_loose == 0 && f->n_stats == 0 && !f->has_most &&
-                   !f->has_quantile && !f->has_group && f->rank == 0 && said_weekdays(f) == 0;
-    bool is_other =
-        f->is_streak || f->is_correlation || f->is_list || f->asks_when || f->asks_which;
-    if (!is_bare || is_other || f->n_windows == 0) return false;
+    if (f->n_windows == 0 || asks_of_days(f)) return false;
     if (is_two_windows(f)) {
         b->plan->op = PLAN_COMPARE;
         two_windows(b);
@@ -281,27 +286,32 @@ bool windows_alone(struct builder *b)
     return f->n_windows == 1;
 }
 
+/* Which days of the week are set against which. */
+static void halves_of(struct builder *b, uint32_t *a, uint32_t *other)
+{
+    const struct frame *f = &b->p->f;
+    if (f->weekdays != 0) {
+        *a = f->weekdays;
+        *other = is_named_half(f) ? (WEEKEND_SET | WEEKDAY_SET) & ~*a : f->weekdays_b;
+        if (is_named_half(f)) ask_note(b->p, "compared with the other days of the week");
+        return;
+    }
+    bool is_turned =
+        f->weekday_first || !f->has_weekend ||
+        (f->has_weekday && f->has_than && f->weekday_at < f->weekend_at && !f->has_minus);
+    *a = is_turned ? WEEKDAY_SET : WEEKEND_SET;
+    *other = is_turned ? WEEKEND_SET : WEEKDAY_SET;
+    if (!f->is_ratio)
+        ask_note(b->p, is_turned ? "weekdays less weekends" : "weekends less weekdays");
+}
+
 /* Both sides of the weekend. */
 static bool two_halves(struct builder *b)
 {
     struct frame *f = &b->p->f;
     struct plan *plan = b->plan;
-    uint32_t a = WEEKEND_SET, other = WEEKDAY_SET;
-    if (f->weekdays != 0) {
-        a = f->weekdays;
-        other = is_named_half(f) ? (WEEKEND_SET | WEEKDAY_SET) & ~a : f->weekdays_b;
-        if (is_named_half(f)) ask_note(b->p, "compared with the other days of the week");
-    } else {
-        bool is_turned =
-            f->weekday_first || !f->has_weekend ||
-            (f->has_weekday && f->has_than && f->weekday_at < f->weekend_at && !f->has_minus);
-        if (is_turned) {
-            a = WEEKDAY_SET;
-            other = WEEKEND_SET;
-        }
-        if (!f->is_ratio)
-            ask_note(b->p, is_turned ? "weekdays less weekends" : "weekends less weekdays");
-    }
+    uint32_t a, other;
+    halves_of(b, &a, &other);
     if (!one_window(b)) return false;
     plan->window_b = plan->window;
     for (size_t s = 1; s < f->n_scopes; s++)
