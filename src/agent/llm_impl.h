@@ -25,6 +25,7 @@
 #include "agent/agent_impl.h"
 #include "agent/llm_prompt.h"
 #include "agent/route_impl.h"
+#include "check/critic.h"
 
 enum {
     LLM_REPAIRS = 3,               /* times that an answer is asked for again, the error quoted */
@@ -133,6 +134,19 @@ WEIR_MUST_CHECK enum weir_status llm_classify(struct agent_case *c, struct weir_
 /* Nobody: out->main is NULL. */
 WEIR_MUST_CHECK enum weir_status llm_route(struct agent_case *c, struct route *out);
 WEIR_MUST_CHECK enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out);
+
+/* A finding as the critic sees it; the critique is that of the rules, and is made stricter. */
+struct llm_review {
+    struct weir_slice id, claim;
+    const struct metric *metric, *metric_y; /* NULL: none, or not in the catalogue */
+    const struct verdict *verdict;
+    size_t n_tests;
+    bool is_causal;
+    struct critique *critique;
+};
+/* Texts of the critiques are the case's arena's. */
+WEIR_MUST_CHECK enum weir_status llm_critic(struct agent_case *c, struct llm_review *list,
+                                            size_t n);
 
 struct synthesis;
 struct ledger;

@@ -11,10 +11,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/agent_impl.h"
 #include "agent/finding.h"
+#include "agent/llm_impl.h"
 #include "base/slice.h"
-#include "check/critic.h"
 #include "check/sheet.h"
 #include "stat/circular.h"
 
@@ -22,14 +21,20 @@ enum {
     EVENT_BYTES = 256 << 10,
     GATES_ARENA_BYTES = 256 << 20, /* of one finding; it goes back before the next */
     NAME_BYTES = 64,
+    MOST_KEPT = 64, /* findings of a turn that a critic on a model can be shown */
 };
+
+struct judged;
 
 struct validation {
     struct agent_case *c;
     struct sheet sheet;
     struct weir_buf checked;
-    struct arena gates; /* what one finding needs */
+    struct arena gates; /* what one finding needs, or all of those that are kept */
     size_t counts[3];   /* by enum verdict_name */
+    bool is_kept;       /* findings wait for the critic before it is concluded about them */
+    struct judged *kept[MOST_KEPT];
+    size_t n_kept, at; /* of them; the next one to conclude about */
 };
 
 /* One finding with all that was said of it. */
@@ -157,16 +162,48 @@ static enum weir_status review_value(struct validation *v, struct judged *j)
     return WEIR_OK;
 }
 
+static struct critic_case case_of(const struct judged *j)
+{
+    return (struct critic_case){.finding = &j->read.finding,
+                                .verdict = &j->verdict,
+                                .n_tests = j->read.n_tests,
+                                .is_confirmed = j->read.is_confirmed,
+                                .is_causal = j->read.is_causal};
+}
+
 static enum weir_status review(struct validation *v, struct judged *j)
 {
     if (j->read.kind == CLAIM_VALUE) return review_value(v, j);
-    struct critic_case c = {.finding = &j->read.finding,
-                            .verdict = &j->verdict,
-                            .n_tests = j->read.n_tests,
-                            .is_confirmed = j->read.is_confirmed,
-                            .is_causal = j->read.is_causal};
-    enum weir_status st = critic_review(&j->critique, &c, &v->gates);
-    return st == WEIR_OK ? critic_assess(&j->assessment, &c, &j->critique, &v->gates) : st;
+    struct critic_case c = case_of(j);
+    return critic_review(&j->critique, &c, &v->gates);
+}
+
+static enum weir_status assess(struct validation *v, struct judged *j)
+{
+    if (j->read.kind == CLAIM_VALUE) return WEIR_OK;
+    struct critic_case c = case_of(j);
+    return critic_assess(&j->assessment, &c, &j->critique, &v->gates);
+}
+
+/* What a model is asked about: claims that the gates let through. */
+static enum weir_status review_on_model(struct validation *v)
+{
+    struct llm_review *list = arena_alloc(&v->gates, (v->n_kept + 1) * sizeof *list);
+    size_t n = 0;
+    if (!list) return v->gates.status;
+    for (size_t i = 0; i < v->n_kept; i++) {
+        struct judged *j = v->kept[i];
+        if (j->read.kind == CLAIM_VALUE || j->verdict.name == VERDICT_REJECTED) continue;
+        list[n++] = (struct llm_review){.id = j->read.id,
+                                        .claim = j->read.claim,
+                                        .metric = j->read.finding.metric,
+                                        .metric_y = j->read.finding.metric_y,
+                                        .verdict = &j->verdict,
+                                        .n_tests = j->read.n_tests,
+                                        .is_causal = j->read.is_causal,
+                                        .critique = &j->critique};
+    }
+    return llm_critic(v->c, list, n);
 }
 
 static void tell_critic(struct agent_case *c, const struct judged *j)
@@ -320,23 +357,46 @@ static void put_checked(struct weir_buf *out, const struct judged *j)
     weir_json_put_end_object(out);
 }
 
+static enum weir_status examine(struct validation *v, struct judged *j)
+{
+    enum weir_status st = claim_read(&j->read, j->json, v->c->data, &v->gates);
+    if (st != WEIR_OK) return st;
+    if (j->read.kind == CLAIM_VALUE) judge_value(j);
+    else st = gates_run(&j->verdict, &j->read.finding, v->c->seed, &v->gates);
+    if (st != WEIR_OK) return st;
+    tell_gates(v->c, j);
+    return review(v, j);
+}
+
+static enum weir_status conclude(struct validation *v, struct judged *j)
+{
+    enum weir_status st = assess(v, j);
+    if (st != WEIR_OK) return st;
+    tell_critic(v->c, j);
+    v->counts[j->assessment.verdict]++;
+    put_checked(&v->checked, j);
+    st = add_entries(v, j->read.entries, j->assessment.verdict);
+    return st == WEIR_OK ? add_interval(v, j) : st;
+}
+
 static enum weir_status judge(struct validation *v, const struct weir_json *json)
 {
     struct judged j = {.json = json};
+    if (v->at < v->n_kept) return conclude(v, v->kept[v->at++]);
     arena_reset(&v->gates);
-    enum weir_status st = claim_read(&j.read, json, v->c->data, &v->gates);
-    if (st != WEIR_OK) return st;
-    if (j.read.kind == CLAIM_VALUE) judge_value(&j);
-    else st = gates_run(&j.verdict, &j.read.finding, v->c->seed, &v->gates);
-    if (st != WEIR_OK) return st;
-    tell_gates(v->c, &j);
-    st = review(v, &j);
-    if (st != WEIR_OK) return st;
-    tell_critic(v->c, &j);
-    v->counts[j.assessment.verdict]++;
-    put_checked(&v->checked, &j);
-    st = add_entries(v, j.read.entries, j.assessment.verdict);
-    return st == WEIR_OK ? add_interval(v, &j) : st;
+    enum weir_status st = examine(v, &j);
+    return st == WEIR_OK ? conclude(v, &j) : st;
+}
+
+/* Those beyond the ceiling are judged by gates and rules alone. */
+static enum weir_status examine_and_keep(struct validation *v, const struct weir_json *json)
+{
+    if (v->n_kept == MOST_KEPT) return WEIR_OK;
+    struct judged *j = arena_alloc(&v->gates, sizeof *j);
+    if (!j) return v->gates.status;
+    *j = (struct judged){.json = json};
+    v->kept[v->n_kept++] = j;
+    return examine(v, j);
 }
 
 /* All findings and facts of a RESULT; nothing of what is none. */
@@ -346,8 +406,8 @@ static enum weir_status take_result(struct validation *v, const struct weir_json
     const struct weir_json *findings = weir_json_get_str(result, "findings");
     for (const struct weir_json *f = weir_json_first(findings); f && st == WEIR_OK;
          f = weir_json_next(f))
-        st = judge(v, f);
-    if (st != WEIR_OK) return st;
+        st = v->is_kept ? examine_and_keep(v, f) : judge(v, f);
+    if (st != WEIR_OK || v->is_kept) return st;
     return add_entries(v, weir_json_get_str(result, "facts"), VERDICT_VALIDATED);
 }
 
@@ -397,7 +457,11 @@ enum weir_status agent_validate(struct agent_case *c, struct weir_buf *out)
     arena_init(&v.gates, GATES_ARENA_BYTES);
     weir_buf_init(&v.checked, AGENT_FINDINGS_BYTES);
     weir_json_put_begin_array(&v.checked);
-    enum weir_status st = take_steps(&v);
+    v.is_kept = c->has_model[MODEL_CRITIC];
+    enum weir_status st = v.is_kept ? take_steps(&v) : WEIR_OK;
+    if (st == WEIR_OK && v.is_kept) st = review_on_model(&v);
+    v.is_kept = false;
+    if (st == WEIR_OK) st = take_steps(&v);
     weir_json_put_end_array(&v.checked);
     if (st == WEIR_OK) st = weir_buf_status(&v.checked);
     if (st == WEIR_OK) put_output(&v, out);
