@@ -17,6 +17,7 @@ enum {
     WEEKEND_SET = 0x60,
     WORKWEEK_SET = 0x1F,
     FULL_BUNDLES = 2, /* metrics of one question that get all of a bundle */
+    MAIN_METRICS = 4, /* of days that are asked about as a whole */
 };
 
 struct part {
@@ -115,9 +116,21 @@ static void push_lab(struct work *w, const struct analyte *a)
     push_optional(w, &plan);
 }
 
+static bool has_days(const struct work *w, const struct metric *m)
+{
+    const struct series *s;
+    return m && dataset_series(w->c->data, m, &s) == WEIR_OK && s->n > 0;
+}
+
 static void push_activity(struct work *w, const struct activity *a, struct weir_slice question)
 {
     struct plan plan;
+    const struct metric *steps = metric_find(SLICE("steps"));
+    bool is_more = words_have(question, "more|less|enough|lately|recently");
+    if (is_more && strcmp(a->name, "walk") == 0 && has_days(w, steps)) {
+        push_bundle(w, steps); /* few walks are sessions */
+        return;
+    }
     plan_init(&plan);
     plan.subject = PLAN_OF_WORKOUTS;
     plan.activity = a;
@@ -166,12 +179,12 @@ static int32_t length_of(const struct work *w, const struct plan_window *window)
     return (window->to != DAY_NONE ? window->to : w->newest) - from + 1;
 }
 
-/* The first and the last day say little of what changes from day to day. */
-static bool is_better_compared(const struct work *w, const struct plan *plan, bool asks_whether)
+/* The first and the last day say little of what changes from day to day, unless a number is asked
+ * for: "by how much". */
+static bool is_better_compared(const struct plan *plan, struct weir_slice text)
 {
     bool is_daily = plan->subject == PLAN_OF_METRIC && plan->metric->daily != DAILY_LAST;
-    bool is_long = !is_open(&plan->window) && length_of(w, &plan->window) >= LEAST_TREND_DAYS;
-    return is_daily && asks_whether && !is_long;
+    return is_daily && plan->result == RESULT_DIFFERENCE && !words_want_number(text);
 }
 
 /* Whether a change is more than two days that happen to differ. */
@@ -183,6 +196,29 @@ static void push_trend_beside(struct work *w, const struct plan *plan)
     trend.per = PER_WEEK;
     trend.result = RESULT_DIFFERENCE;
     push_optional(w, &trend);
+}
+
+static bool has_days_in(const struct work *w, const struct plan_window *window)
+{
+    int32_t to = window->last > 0 ? w->newest - (int32_t)window->skip : window->to;
+    return to >= w->first + length_of(w, window) / 2;
+}
+
+/* "Did my steps drop in the last month?": against the month before, and whether there is a trend
+ * within; since the data began, that alone. */
+static void push_change(struct work *w, const struct plan *plan)
+{
+    struct plan compare = *plan;
+    compare_with_before(w, &compare);
+    if (has_days_in(w, &compare.window_b)) {
+        push(w, &compare);
+        if (!is_open(&plan->window)) push_trend_beside(w, plan);
+        return;
+    }
+    struct plan trend = *plan;
+    trend.op = PLAN_TREND;
+    trend.per = PER_WEEK;
+    push(w, &trend);
 }
 
 static void push_weekend(struct work *w, const struct plan *plan)
@@ -202,10 +238,8 @@ static void push_read(struct work *w, const struct part *p, const struct plan *p
                       const char *text)
 {
     bool asks_whether = words_ask_whether(p->text);
-    if (plan->op == PLAN_CHANGE && is_better_compared(w, plan, asks_whether)) {
-        struct plan compare = *plan;
-        compare_with_before(w, &compare);
-        push(w, &compare);
+    if (plan->op == PLAN_CHANGE && is_better_compared(plan, p->text)) {
+        push_change(w, plan);
         return;
     }
     struct asked *a = push(w, plan);
@@ -242,6 +276,12 @@ static bool is_about(const struct mention *m)
     return m->n_other == 0 && (m->n > 0 || m->absent || m->analyte);
 }
 
+/* "on 3 March and on 5 April": what was asked of the days before is asked of these, too. */
+static bool is_other_days(const struct work *w, const struct part *p)
+{
+    return w->n > 0 && p->reading.lacks_thing && p->reading.plan.op == PLAN_AGGREGATE;
+}
+
 static enum weir_status read_parts(struct work *w, struct weir_slice question)
 {
     struct weir_slice texts[QUESTION_PARTS];
@@ -252,7 +292,8 @@ static enum weir_status read_parts(struct work *w, struct weir_slice question)
         *p = (struct part){0};
         enum weir_status st = read_part(w, texts + i, n - i, p, &used);
         if (st != WEIR_OK) return st;
-        if (used > 0 || is_about(&p->mention)) w->n++;
+        bool is_days = used == 0 && is_other_days(w, p);
+        if (used > 0 || is_days || is_about(&p->mention)) w->n++;
         else w->out->not_read = p->text;
         i += used > 0 ? used : 1;
     }
@@ -324,9 +365,29 @@ static void push_named(struct work *w, size_t i, const struct part *model)
     push_read(w, p, &plan, NULL);
 }
 
+/* What was asked before, of other days. */
+static void push_other_days(struct work *w, size_t i)
+{
+    const struct part *p = &w->parts[i];
+    size_t at = i;
+    while (at > 0 && w->parts[at].reading.lacks_thing) at--;
+    const struct part *model = &w->parts[at];
+    const struct metric *m = metric_of(model);
+    if (!model->reading.is_understood && !m) return;
+    struct plan plan =
+        model->reading.is_understood ? model->reading.plan : plan_of(m, PLAN_AGGREGATE);
+    if (plan.op == PLAN_COMPARE || plan.op == PLAN_CHANGE) return;
+    plan.window = p->reading.plan.window;
+    push_read(w, model, &plan, NULL);
+}
+
 static void push_part(struct work *w, size_t i, const struct part *model)
 {
     const struct part *p = &w->parts[i];
+    if (is_other_days(w, p)) {
+        push_other_days(w, i);
+        return;
+    }
     if (is_named_only(p)) {
         if (metric_of(p)) push_named(w, i, model);
         else push_other(w, &p->mention);
@@ -425,6 +486,21 @@ static enum weir_status read_apart(struct work *w, struct weir_slice question)
     return WEIR_OK;
 }
 
+/* "Compare my February with my March", "how was my February?": what one would look at first. */
+static void push_days(struct work *w, const struct plan *days)
+{
+    static const char main_metrics[] = "sleep_minutes|steps|resting_heart_rate|hrv_rmssd|"
+                                       "active_minutes|weight|stress_score";
+    size_t at = 0, n = 0;
+    for (struct weir_slice s; n < MAIN_METRICS && (s = alias_next(main_metrics, &at)).len > 0;) {
+        struct plan plan = *days;
+        plan.metric = metric_find(s);
+        if (!has_days(w, plan.metric)) continue;
+        push(w, &plan);
+        n++;
+    }
+}
+
 static void drop_labs(struct questions *q)
 {
     size_t n = 0;
@@ -452,6 +528,7 @@ enum weir_status questions_read(struct questions *out, struct weir_slice questio
     bool is_bundle = (r->is_default || is_recent) && r->plan.subject == PLAN_OF_METRIC;
     if (r->is_understood && is_bundle) push_bundle(w, r->plan.metric);
     else if (r->is_understood) push_read(w, &whole, &r->plan, r->understood);
+    else if (has_data && r->lacks_thing) push_days(w, &r->plan);
     else if (has_data) st = read_apart(w, question);
     out->refusal = r->refusal;
     if (!c->has_biomarkers) drop_labs(out);

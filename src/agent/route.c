@@ -80,11 +80,15 @@ static bool is_of_health(const struct said *s)
     return false;
 }
 
-static bool is_readable(struct agent_case *c, struct weir_slice question)
+/* Days that are asked about as a whole are: "compare March with May", "how was my March?" */
+static bool is_readable(struct agent_case *c, const struct said *s, struct weir_slice question)
 {
     struct ask_reading *reading = arena_alloc(c->arena, sizeof *reading);
     if (!reading || question.len > ASK_BYTES) return false;
-    return ask_read(reading, question, c->data, c->arena) == WEIR_OK && reading->is_understood;
+    if (ask_read(reading, question, c->data, c->arena) != WEIR_OK) return false;
+    bool is_asked =
+        reading->plan.op == PLAN_COMPARE || said_has(s, "^ how is|was|were|did|about|has");
+    return reading->is_understood || (reading->lacks_thing && is_asked);
 }
 
 static const struct row *data_row(void)
@@ -100,7 +104,8 @@ struct route route_of(const struct said *s, struct agent_case *c, struct weir_sl
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const struct row *row = &rows[i];
         bool is_past = strcmp(row->name, "off_topic") == 0;
-        if (is_past && c && !was_read && is_readable(c, question)) return route_to(data_row(), s);
+        if (is_past && c && !was_read && is_readable(c, s, question))
+            return route_to(data_row(), s);
         was_read = was_read || is_past;
         if (row->test == PERSONAL && !is_mine) continue;
         if (row->test == NOTHING && said_has_thing(s)) continue;

@@ -99,6 +99,33 @@ TEST(a_question_of_several_parts_is_taken_apart)
     says("How was my sleep last week and is my weight going up?", "value:avg trend:slope");
 }
 
+TEST(days_that_are_named_alone_are_asked_what_was_asked_before)
+{
+    says("What were my steps on 3 May 2025 and on 5 May 2025?", "value:avg value:avg");
+    says("How did I sleep on 3 May, 4 May and 5 May 2025?", "value:avg value:avg value:avg");
+    says("What was my average weight in May 2025 and in June 2025?", "level:avg level:avg");
+}
+
+TEST(days_as_a_whole_are_compared_by_what_is_measured_most)
+{
+    struct desk d;
+    person(&d, "Compare my April with my May");
+    const struct weir_json *result = days_work(&d);
+    size_t n_compared = 0;
+    for (size_t i = 0; finding_at(result, i); i++)
+        n_compared += weir_slice_is(text_at(finding_at(result, i), "kind"), "windows");
+    T_OK(n_compared >= 2);
+    desk_fini(&d);
+    says("How was my May?", "level:avg level:avg level:avg");
+}
+
+TEST(change_of_what_varies_by_the_day_is_never_first_day_against_last)
+{
+    says("Did my steps drop in the last month?", "value:a windows:a trend:slope");
+    says("How did my steps change over the last month?", "value:a windows:a trend:slope");
+    says("By how many steps did my steps change since May 2025?", "value:first trend:slope");
+}
+
 TEST(parts_share_the_window_that_one_of_them_has)
 {
     struct desk d;
