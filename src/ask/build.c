@@ -208,11 +208,18 @@ static void sort_mentions(struct builder *b)
 
 /* ---- windows and conditions ---- */
 
+/* "in January and in March": two months that are no stretch. */
+static bool is_apart(const struct window *w)
+{
+    bool is_dated = w->is_pair && w->days.from != DAY_NONE && w->b.from != DAY_NONE;
+    return is_dated && (w->b.from > w->days.to || w->b.to < w->days.from);
+}
+
 bool one_window(struct builder *b)
 {
     struct parse *p = b->p;
     struct frame *f = &p->f;
-    if (f->n_windows > 1) {
+    if (f->n_windows > 1 || (f->n_windows == 1 && is_apart(&f->windows[0]))) {
         ask_refuse(
             p, "There are two windows of time here, and it is not clear what is to be done with "
                "both.");

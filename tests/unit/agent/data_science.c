@@ -103,7 +103,7 @@ TEST(days_that_are_named_alone_are_asked_what_was_asked_before)
 {
     says("What were my steps on 3 May 2025 and on 5 May 2025?", "value:avg value:avg");
     says("How did I sleep on 3 May, 4 May and 5 May 2025?", "value:avg value:avg value:avg");
-    says("What was my average weight in May 2025 and in June 2025?", "level:avg level:avg");
+    says("What was my average weight in April 2025 and in June 2025?", "level:avg level:avg");
 }
 
 TEST(days_as_a_whole_are_compared_by_what_is_measured_most)
