@@ -15,7 +15,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "io/fetch_impl.h"
-#include "io/process.h"
 
 enum {
     MAX_RUNNING = 256,
@@ -60,12 +59,12 @@ static int on_timer(CURLM *multi, long in_ms, void *user)
 
 /* ---- ends ---- */
 
-/* It runs no more, if it did. */
+/* It waits or runs no more. */
 static void conclude(struct fetcher *f, struct job *job)
 {
-    if (heap_is_linked(&job->timer)) {
+    if (heap_is_linked(&job->timer)) heap_remove(&f->timers, &job->timer);
+    if (list_is_linked(&job->node)) {
         curl_multi_remove_handle(f->multi, job->answer.curl);
-        heap_remove(&f->timers, &job->timer);
         list_remove(&job->node);
     }
     struct fetch_result result = job_result(job);
@@ -96,19 +95,29 @@ static void end_finished(struct fetcher *f)
     }
 }
 
-static void end_expired(struct fetcher *f)
+/* The time of a request that was delayed has come. */
+static void come_up(struct fetcher *f, struct job *job)
+{
+    if (heap_is_linked(&job->timer)) heap_remove(&f->timers, &job->timer);
+    pthread_mutex_lock(&f->lock);
+    list_push_back(&f->waiting, &job->node);
+    pthread_mutex_unlock(&f->lock);
+}
+
+static void act_on_timers(struct fetcher *f)
 {
     struct heap_node *node;
     uint64_t now = now_ns();
     while ((node = heap_peek(&f->timers)) && node->due <= now) {
         struct job *job = CONTAINER_OF(node, struct job, timer);
-        uint64_t due = job_due_ns(job);
-        if (due > now) {
-            heap_move(&f->timers, node, due);
-            continue;
+        if (job->phase == FETCH_WAITING) {
+            come_up(f, job);
+        } else if (job_due_ns(job) > now) {
+            heap_move(&f->timers, node, job_due_ns(job));
+        } else {
+            job_expire(job, now);
+            conclude(f, job);
         }
-        job_expire(job, now);
-        conclude(f, job);
     }
 }
 
@@ -125,7 +134,7 @@ static struct job *take_aborted(struct fetcher *f)
     struct list_node *node = list_pop_front(&f->aborted);
     struct job *job = node ? CONTAINER_OF(node, struct job, aborted_node) : NULL;
     if (job && job->phase == FETCH_WAITING) {
-        list_remove(&job->node);
+        if (list_is_linked(&job->node)) list_remove(&job->node);
         f->n_waiting--;
         f->n_running++;
     }
@@ -149,6 +158,23 @@ static struct job *take_waiting(struct fetcher *f)
     return node ? CONTAINER_OF(node, struct job, node) : NULL;
 }
 
+/* The next one that shall not begin yet; NULL when there is none. */
+static struct job *pop_delayed(struct fetcher *f)
+{
+    pthread_mutex_lock(&f->lock);
+    struct list_node *node = list_pop_front(&f->delayed);
+    pthread_mutex_unlock(&f->lock);
+    return node ? CONTAINER_OF(node, struct job, node) : NULL;
+}
+
+/* Those without memory for a timer begin at once: that is better than not at all. */
+static void set_delayed(struct fetcher *f)
+{
+    struct job *job;
+    while ((job = pop_delayed(f)))
+        if (heap_push(&f->timers, &job->timer, job->start_ns) != WEIR_OK) come_up(f, job);
+}
+
 static void start_waiting(struct fetcher *f)
 {
     struct job *job;
@@ -168,13 +194,14 @@ static bool is_stopping(struct fetcher *f)
     return stops;
 }
 
-/* Rounded up, so that nothing is woken in vain. */
+/* Rounded up, so that nothing is woken in vain. -1: for ever. */
 static int wait_ms(const struct fetcher *f)
 {
     const struct heap_node *node = heap_peek(&f->timers);
     uint64_t due = node && node->due < f->curl_due_ns ? node->due : f->curl_due_ns;
     uint64_t now = now_ns();
     if (due <= now) return 0;
+    if (due == UINT64_MAX) return -1;
     uint64_t ms = (due - now - 1) / NS_PER_MS + 1;
     return ms < MAX_WAIT_MS ? (int)ms : MAX_WAIT_MS;
 }
@@ -199,31 +226,62 @@ static void take_event(struct fetcher *f, const struct epoll_event *event)
     act(f, event->data.fd, what);
 }
 
-static void wait_and_act(struct fetcher *f)
+static void wait_and_act(struct fetcher *f, int max_ms)
 {
     struct epoll_event events[EVENTS_A_ROUND];
-    int n = epoll_wait(f->epoll_fd, events, EVENTS_A_ROUND, wait_ms(f));
+    int n = epoll_wait(f->epoll_fd, events, EVENTS_A_ROUND, max_ms);
     for (int i = 0; i < n; i++) take_event(f, &events[i]);
     if (f->curl_due_ns > now_ns()) return;
     f->curl_due_ns = UINT64_MAX;
     act(f, CURL_SOCKET_TIMEOUT, 0);
 }
 
+static void finish_round(struct fetcher *f)
+{
+    struct job *job;
+    end_finished(f);
+    act_on_timers(f);
+    set_delayed(f);
+    while ((job = take_aborted(f))) end_as_aborted(f, job);
+    start_waiting(f);
+}
+
+static void end_all(struct fetcher *f)
+{
+    struct job *job;
+    struct list_node *n;
+    set_delayed(f);
+    while ((n = list_first(&f->running))) end_as_aborted(f, CONTAINER_OF(n, struct job, node));
+    while (heap_peek(&f->timers))
+        come_up(f, CONTAINER_OF(heap_peek(&f->timers), struct job, timer));
+    while ((job = take_waiting(f))) end_as_aborted(f, job);
+}
+
 static void *run(void *user)
 {
     struct fetcher *f = user;
-    struct job *job;
     while (!is_stopping(f)) {
-        wait_and_act(f);
-        end_finished(f);
-        end_expired(f);
-        while ((job = take_aborted(f))) end_as_aborted(f, job);
-        start_waiting(f);
+        wait_and_act(f, wait_ms(f));
+        finish_round(f);
     }
-    for (struct list_node *n; (n = list_first(&f->running));)
-        end_as_aborted(f, CONTAINER_OF(n, struct job, node));
-    while ((job = take_waiting(f))) end_as_aborted(f, job);
+    end_all(f);
     return NULL;
+}
+
+int fetcher_fd(const struct fetcher *f)
+{
+    return f->epoll_fd;
+}
+
+int fetcher_wait_ms(const struct fetcher *f)
+{
+    return wait_ms(f);
+}
+
+void fetcher_round(struct fetcher *f)
+{
+    wait_and_act(f, 0);
+    finish_round(f);
 }
 
 static void wake(struct fetcher *f)
@@ -247,6 +305,7 @@ static void take_options(struct fetcher *f, const struct target_rules *rules,
     f->has_rules = rules != NULL;
     f->options.max_running = running < FETCH_MAX_RUNNING ? running : FETCH_MAX_RUNNING;
     f->options.max_waiting = or_default(options->max_waiting, MAX_WAITING);
+    f->options.has_no_thread = options->has_no_thread;
 }
 
 static WEIR_MUST_CHECK enum weir_status open_all(struct fetcher *f)
@@ -298,16 +357,17 @@ enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *ru
     take_options(f, rules, options);
     f->epoll_fd = f->wake_fd = -1;
     f->curl_due_ns = UINT64_MAX;
-    heap_init(&f->timers, f->options.max_running);
     /* One more: a request that is about to end has left the counts, but not the map. */
-    map_init(&f->jobs, (size_t)f->options.max_running + f->options.max_waiting + 1);
+    size_t max_jobs = (size_t)f->options.max_running + f->options.max_waiting + 1;
+    heap_init(&f->timers, max_jobs);
+    map_init(&f->jobs, max_jobs);
     list_init(&f->waiting);
+    list_init(&f->delayed);
     list_init(&f->running);
     list_init(&f->aborted);
     pthread_mutex_init(&f->lock, NULL);
-    if (f->options.max_running > MAX_RUNNING) process_raise_descriptors();
     enum weir_status st = open_all(f);
-    if (st == WEIR_OK) st = start_thread(f);
+    if (st == WEIR_OK && !options->has_no_thread) st = start_thread(f);
     if (st == WEIR_OK) *out = f;
     else release(f);
     return st;
@@ -319,8 +379,12 @@ void fetcher_free(struct fetcher *f)
     pthread_mutex_lock(&f->lock);
     f->is_stopping = true;
     pthread_mutex_unlock(&f->lock);
-    wake(f);
-    pthread_join(f->thread, NULL);
+    if (f->options.has_no_thread) {
+        end_all(f);
+    } else {
+        wake(f);
+        pthread_join(f->thread, NULL);
+    }
     CHECK(list_is_empty(&f->waiting) && list_is_empty(&f->running));
     release(f);
 }
@@ -338,7 +402,7 @@ static WEIR_MUST_CHECK enum weir_status enqueue(struct fetcher *f, struct job *j
     if (st == WEIR_OK) st = map_put(&f->jobs, map_key_of(&job->ticket), job);
     if (st == WEIR_OK) {
         if (ticket) *ticket = job->ticket;
-        list_push_back(&f->waiting, &job->node);
+        list_push_back(job->request.delay_ms > 0 ? &f->delayed : &f->waiting, &job->node);
         f->n_waiting++;
     }
     f->stats.n_refused += st == WEIR_BUSY;

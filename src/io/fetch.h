@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Outgoing HTTP: many requests at once, in one thread (libcurl).
+ * Outgoing HTTP: many requests at once, in one thread (libcurl): the fetcher's own, or that of a
+ * caller who has a loop and polls one descriptor.
  *
  * 1. fetcher_new() with the rules of where one may go.
  * 2. fetcher_send() for each request. As the answer comes: `on_head` once, `on_body` for each piece
  *    of it; `done` once, in the end, whatever happens. All are called in the fetcher's thread:
  *    they hand over what they are given and return. Without `on_body` the body is gathered.
+ *    A fetcher without a thread does all this, and nothing else, inside fetcher_round().
  * 3. fetcher_free() aborts what is left; every `done` has been called when it returns.
  *
  * Where to. With rules an address is looked at when it is connected to, after the name was
@@ -23,9 +25,11 @@
  * is the sender's choice.
  *
  * How long. Each request has its own limits, by phase. None is too long for a fetcher: a request
- * that waits costs its memory and a descriptor, and nothing each time that another one moves.
+ * that waits costs its memory and a descriptor, and nothing each time that another one moves. How
+ * many descriptors the process may have is for the program to say (process_raise_descriptors()).
  *
- * fetcher_send(), fetcher_abort(), fetcher_stats(): any thread, callbacks included.
+ * fetcher_send(), fetcher_abort(), fetcher_stats(): any thread, callbacks included. fetcher_free(),
+ * and what is for a fetcher without a thread: one thread, and no callback.
  */
 #pragma once
 
@@ -46,6 +50,7 @@ enum {
 struct fetcher_options {
     unsigned max_running; /* 256: requests at a time, FETCH_MAX_RUNNING at most */
     unsigned max_waiting; /* 4,096: requests before their turn; then WEIR_BUSY */
+    bool has_no_thread;   /* the caller polls fetcher_fd() */
 };
 
 struct fetcher;
@@ -54,6 +59,14 @@ struct fetcher;
 WEIR_MUST_CHECK enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *rules,
                                              const struct fetcher_options *options);
 void fetcher_free(struct fetcher *f); /* NULL is allowed */
+
+/*
+ * Of a fetcher without a thread: a round is due when the descriptor can be read, or when so many
+ * milliseconds have passed (-1: it need not). A round does what can be done without waiting.
+ */
+int fetcher_fd(const struct fetcher *f);
+int fetcher_wait_ms(const struct fetcher *f);
+void fetcher_round(struct fetcher *f);
 
 /* ---- how it ended ---- */
 
@@ -88,7 +101,7 @@ enum fetch_end {
 
 /* How far it came. What ended before FETCH_SENT has not reached the host's HTTP server. */
 enum fetch_phase {
-    FETCH_WAITING,    /* for its turn */
+    FETCH_WAITING,    /* for its time or its turn */
     FETCH_CONNECTING, /* name, address, TLS; or for a connection that others use as well */
     FETCH_SENT,       /* or being sent; nothing has come back */
     FETCH_ANSWERED,   /* at least the first line of an answer has come */
@@ -135,6 +148,7 @@ struct fetch_request {
     struct fetch_field fields[FETCH_MAX_FIELDS];
     unsigned n_fields;
     struct weir_slice body; /* of a POST */
+    unsigned delay_ms;      /* not before; what waits for its time waits for nobody's turn */
     struct fetch_limits limits;
     const char *ca_file; /* PEM; NULL: whom the system trusts */
 

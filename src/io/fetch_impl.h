@@ -26,9 +26,9 @@ struct fetch_answer {
 /* One request. */
 struct job {
     unsigned magic;
-    struct list_node node;         /* in waiting or running */
+    struct list_node node;         /* in waiting or running; in none while it is delayed */
     struct list_node aborted_node; /* in aborted */
-    struct heap_node timer;        /* in timers, while it runs; may be due too early */
+    struct heap_node timer;        /* in timers, while it runs or is delayed; may be too early */
     struct fetcher *fetcher;
     uint64_t ticket;
 
@@ -39,7 +39,7 @@ struct job {
     int http_status;    /* once a head has come */
     size_t n_head;      /* bytes of heads */
     uint64_t n_body;
-    uint64_t start_ns; /* its turn came */
+    uint64_t start_ns; /* its time comes, or its turn came */
     uint64_t phase_ns; /* the phase began */
     uint64_t last_ns;  /* something came */
 
@@ -70,6 +70,7 @@ struct fetcher {
     pthread_mutex_t lock; /* over all below */
     struct map jobs;      /* by ticket: waiting and running */
     struct list waiting;
+    struct list delayed; /* that have no timer yet */
     struct list aborted;
     unsigned n_waiting, n_running;
     uint64_t n_tickets;

@@ -286,6 +286,7 @@ enum weir_status job_new(struct job **out, struct fetcher *f, const struct fetch
     memcpy(job->url, url, n_url);
     if (n_ca > 0) job->ca_file = memcpy(job->url + n_url, request->ca_file, n_ca + 1);
     copy_request(job, request);
+    job->start_ns = clock_mono_ns(&clock_system) + (uint64_t)request->delay_ms * NS_PER_MS;
     enum weir_status st = add_fields(job, request);
     if (st == WEIR_OK) st = copy_body(job, request->body);
     if (st == WEIR_OK) *out = job;

@@ -3,12 +3,14 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netdb.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 
+#include "io/process.h"
 #include "peer.h"
 
-enum { MANY = 2000, N_STATES = 6, N_FILLERS = 64, FEW_DESCRIPTORS = 24 };
+enum { MANY = 2000, N_STATES = 7, N_FILLERS = 64, FEW_DESCRIPTORS = 24 };
 
 static const struct fetcher_options usual;
 
@@ -82,13 +84,14 @@ static void stall_at_once(struct peer *p, int fd)
     peer_stall(fd);
 }
 
-static void ask_state(struct states *s, const char *host, unsigned port)
+static void ask_state(struct states *s, const char *host, unsigned port, unsigned delay_ms)
 {
     char url[PEER_URL_BYTES];
     snprintf(url, sizeof url, "%s:%u/", host, port);
     reader_init(&s->readers[s->n]);
     struct fetch_request request = reader_stream(&s->readers[s->n], url);
     request.limits.connect_ms = WAIT_MS;
+    request.delay_ms = delay_ms;
     T_EQ(fetcher_send(s->fetcher, &request, &s->tickets[s->n]), WEIR_OK);
     s->n++;
 }
@@ -98,10 +101,10 @@ static void wait_for_peer(struct peer *p)
     while (atomic_load(&p->n_requests) == 0) usleep(1000);
 }
 
-/* All but the last, which waits for its turn, run when this returns. */
+/* All but the last two, which wait for their turn and their time, run when this returns. */
 static void states_open(struct states *s)
 {
-    const struct fetcher_options options = {.max_running = N_STATES - 1};
+    const struct fetcher_options options = {.max_running = N_STATES - 2};
     memset(s, 0, sizeof *s);
     s->tls.play = stall_at_once;
     s->head.end = s->body.end = PEER_STALLS;
@@ -112,12 +115,13 @@ static void states_open(struct states *s)
     peer_start(&s->head);
     peer_start(&s->body);
     T_EQ(fetcher_new(&s->fetcher, NULL, &options), WEIR_OK);
-    ask_state(s, "http://a.name.of.nobody", 1);
-    ask_state(s, "http://127.0.0.1", s->blackhole.peer.port);
-    ask_state(s, "https://127.0.0.1", s->tls.port);
-    ask_state(s, "http://127.0.0.1", s->head.port);
-    ask_state(s, "http://127.0.0.1", s->body.port);
-    ask_state(s, "http://127.0.0.1", s->head.port);
+    ask_state(s, "http://a.name.of.nobody", 1, 0);
+    ask_state(s, "http://127.0.0.1", s->blackhole.peer.port, 0);
+    ask_state(s, "https://127.0.0.1", s->tls.port, 0);
+    ask_state(s, "http://127.0.0.1", s->head.port, 0);
+    ask_state(s, "http://127.0.0.1", s->body.port, 0);
+    ask_state(s, "http://127.0.0.1", s->head.port, 0);
+    ask_state(s, "http://127.0.0.1", s->head.port, WAIT_MS);
     wait_for_peer(&s->tls);
     wait_for_peer(&s->head);
     wait_for_peer(&s->body);
@@ -134,9 +138,10 @@ static void states_close(struct states *s)
     blackhole_close(&s->blackhole);
 }
 
-static const enum fetch_phase phases[N_STATES] = {FETCH_CONNECTING, FETCH_CONNECTING,
-                                                  FETCH_CONNECTING, FETCH_SENT,
-                                                  FETCH_ANSWERED,   FETCH_WAITING};
+static const enum fetch_phase phases[N_STATES] = {
+    FETCH_CONNECTING, FETCH_CONNECTING, FETCH_CONNECTING, FETCH_SENT,
+    FETCH_ANSWERED,   FETCH_WAITING,    FETCH_WAITING,
+};
 
 static void check_aborted(struct states *s)
 {
@@ -229,12 +234,6 @@ static void *answer_all(void *user)
     return NULL;
 }
 
-static bool has_descriptors_for(unsigned n)
-{
-    struct rlimit limit;
-    return getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_max >= n;
-}
-
 TEST(thousands_are_under_way_at_once)
 {
     const struct fetcher_options options = {.max_running = MANY};
@@ -242,7 +241,7 @@ TEST(thousands_are_under_way_at_once)
     struct reader r;
     char url[PEER_URL_BYTES];
     struct fetcher *f = NULL;
-    if (!has_descriptors_for(2 * MANY + 100)) {
+    if (process_raise_descriptors() < 2 * MANY + 100) {
         t_skip("this user may not have as many descriptors");
         return;
     }
@@ -286,6 +285,77 @@ TEST(no_more_descriptors_is_said_so)
     while (n > 0) close(held[--n]);
     T_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
     fetcher_free(f);
+}
+
+/* ---- time ---- */
+
+TEST(a_request_can_be_sent_for_later)
+{
+    struct peer p = {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"};
+    struct reader r;
+    char url[PEER_URL_BYTES];
+    struct fetcher *f = NULL;
+    reader_init(&r);
+    peer_start(&p);
+    T_EQ(fetcher_new(&f, NULL, &usual), WEIR_OK);
+    peer_url(&p, "127.0.0.1", url);
+    struct fetch_request request = reader_post(&r, url);
+    uint64_t start_ns = clock_mono_ns(&clock_system);
+    request.delay_ms = 50;
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(&r, 1);
+    T_EQ(r.result.end, FETCH_WHOLE);
+    T_OK(clock_mono_ns(&clock_system) - start_ns >= 50000000);
+    fetcher_free(f);
+    peer_stop(&p);
+}
+
+/* ---- without a thread ---- */
+
+static void rounds_until_done(struct fetcher *f, struct reader *r, unsigned n)
+{
+    while (r->n_done < n) {
+        struct pollfd ready = {.fd = fetcher_fd(f), .events = POLLIN};
+        T_OK(poll(&ready, 1, fetcher_wait_ms(f)) >= 0);
+        fetcher_round(f);
+    }
+}
+
+TEST(a_caller_with_a_loop_needs_no_thread)
+{
+    const struct fetcher_options options = {.has_no_thread = true};
+    struct peer p = {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"};
+    struct peer stalling = {.end = PEER_STALLS};
+    struct reader r;
+    char url[PEER_URL_BYTES];
+    struct fetcher *f = NULL;
+    reader_init(&r);
+    peer_start(&p);
+    peer_start(&stalling);
+    T_EQ(fetcher_new(&f, NULL, &options), WEIR_OK);
+    T_EQ(fetcher_wait_ms(f), -1);
+    peer_url(&p, "127.0.0.1", url);
+    struct fetch_request request = reader_post(&r, url);
+    for (unsigned i = 0; i < 5; i++) {
+        request.delay_ms = 10 * i;
+        T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    }
+    rounds_until_done(f, &r, 5);
+    T_EQ(r.n_good, 5);
+    peer_url(&stalling, "127.0.0.1", url);
+    request.limits.first_byte_ms = 20;
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    rounds_until_done(f, &r, 6);
+    T_EQ(r.result.end, FETCH_SLOW_HEAD);
+    request.delay_ms = WAIT_MS;
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    fetcher_round(f);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    fetcher_free(f);
+    T_EQ(r.n_done, 8);
+    T_EQ(r.result.end, FETCH_ABORTED);
+    peer_stop(&p);
+    peer_stop(&stalling);
 }
 
 /* ---- from within ---- */
