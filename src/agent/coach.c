@@ -6,10 +6,11 @@
  */
 #include <stdio.h>
 
-#include "agent/route_impl.h"
+#include "agent/finding.h"
+#include "agent/llm_impl.h"
 #include "base/slice.h"
 
-enum { STEPS = 4, TOPIC_BYTES = 64, TITLE_BYTES = 96, NAMES_BYTES = 128 };
+enum { STEPS = LLM_STEPS, TOPIC_BYTES = 64, TITLE_BYTES = 96, NAMES_BYTES = 128 };
 
 static const struct advice {
     const char *topics, *without, *step, *source;
@@ -31,6 +32,7 @@ struct coach {
     struct topic_of topic;
     const struct advice *chosen[STEPS];
     size_t n;
+    struct llm_advice advice; /* of a model; n is 0: there is none */
     struct weir_buf text;
 };
 
@@ -141,18 +143,21 @@ static void think(struct coach *k, const char *text)
 
 static void put_list(struct weir_buf *out, const struct coach *k, bool is_source)
 {
+    const struct llm_advice *a = &k->advice;
     weir_json_put_key(out, is_source ? "sources" : "steps");
     weir_json_put_begin_array(out);
-    for (size_t i = 0; i < k->n; i++)
+    for (size_t i = 0; i < a->n; i++)
+        weir_json_put_string(out, is_source ? weir_slice_of(a->sources[i]) : a->steps[i]);
+    for (size_t i = 0; a->n == 0 && i < k->n; i++)
         weir_json_put_str(out, is_source ? k->chosen[i]->source : k->chosen[i]->step);
     weir_json_put_end_array(out);
 }
 
-static void put_line(struct weir_buf *out, const char *key, const char *text)
+static void put_line(struct weir_buf *out, const char *key, struct weir_slice text)
 {
     weir_json_put_key(out, key);
     weir_json_put_begin_array(out);
-    weir_json_put_str(out, text);
+    weir_json_put_string(out, text);
     weir_json_put_end_array(out);
 }
 
@@ -168,24 +173,39 @@ static void put_result(struct weir_buf *out, const struct coach *k, struct weir_
     char line[TITLE_BYTES + 160];
     snprintf(line, sizeof line, "For %s%s, small changes are enough to begin with.", k->topic.title,
              k->topic.is_goal ? ", with your goal in mind" : "");
+    struct weir_slice opening = k->advice.n > 0 ? k->advice.opening : weir_slice_of(line);
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "agent");
     weir_json_put_str(out, "health_coach");
     weir_json_put_key(out, "question");
     weir_json_put_string(out, question);
     weir_json_put_key(out, "summary");
-    weir_json_put_str(out, line);
+    weir_json_put_string(out, text_cut(opening, AGENT_SUMMARY_BYTES));
     weir_json_put_key(out, "text");
     weir_json_put_string(out, weir_buf_slice(&k->text));
     put_empty(out, "findings");
     put_empty(out, "facts");
-    put_line(out, "says", line);
+    put_line(out, "says", opening);
     put_list(out, k, false);
     put_list(out, k, true);
     put_line(out, "caveats",
-             "This is general advice and no diagnosis; with symptoms, an illness or medicines, "
-             "ask your doctor first.");
+             SLICE("This is general advice and no diagnosis; with symptoms, an illness or "
+                   "medicines, ask your doctor first."));
     weir_json_put_end_object(out);
+}
+
+static enum weir_status ask_model(struct coach *k, struct weir_slice question)
+{
+    struct llm_row rows[STEPS];
+    for (size_t i = 0; i < k->n; i++)
+        rows[i] = (struct llm_row){k->chosen[i]->step, k->chosen[i]->source};
+    return llm_coach(k->c, question, rows, k->n, &k->advice);
+}
+
+static void think_steps(struct coach *k)
+{
+    for (size_t i = 0; i < k->advice.n; i++) think(k, k->advice.steps[i].ptr);
+    for (size_t i = 0; k->advice.n == 0 && i < k->n; i++) think(k, k->chosen[i]->step);
 }
 
 enum weir_status health_coach_work(struct agent_case *c, struct weir_slice question,
@@ -203,9 +223,12 @@ enum weir_status health_coach_work(struct agent_case *c, struct weir_slice quest
     choose(&k, "general");
     snprintf(line, sizeof line, "Looking for small changes that help with %s.", k.topic.title);
     think(&k, line);
-    for (size_t i = 0; i < k.n; i++) think(&k, k.chosen[i]->step);
-    put_result(out, &k, question);
-    st = weir_buf_status(&k.text);
+    if (c->has_model[MODEL_MAIN]) st = ask_model(&k, question);
+    if (st == WEIR_OK) {
+        think_steps(&k);
+        put_result(out, &k, question);
+        st = weir_buf_status(&k.text);
+    }
     weir_buf_fini(&k.text);
     return st == WEIR_OK ? weir_buf_status(out) : st;
 }

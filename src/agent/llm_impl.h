@@ -135,6 +135,25 @@ WEIR_MUST_CHECK enum weir_status llm_classify(struct agent_case *c, struct weir_
 WEIR_MUST_CHECK enum weir_status llm_route(struct agent_case *c, struct route *out);
 WEIR_MUST_CHECK enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out);
 
+/* A row of the table of advice. */
+struct llm_row {
+    const char *step, *source;
+};
+enum { LLM_STEPS = 4 };
+struct llm_advice {
+    struct weir_slice opening, steps[LLM_STEPS];
+    const char *sources[LLM_STEPS]; /* "": plain advice of the model's own */
+    size_t n;                       /* 0: the answer could not be read */
+};
+WEIR_MUST_CHECK enum weir_status llm_coach(struct agent_case *c, struct weir_slice question,
+                                           const struct llm_row *rows, size_t n,
+                                           struct llm_advice *out);
+
+/* What is to be asked of the data once more; none when the answer could not be read. */
+enum { LLM_FOLLOW_UPS = 2, LLM_FOLLOW_UP_BYTES = 240 };
+WEIR_MUST_CHECK enum weir_status llm_reflect(struct agent_case *c, const struct weir_json *result,
+                                             struct weir_slice out[LLM_FOLLOW_UPS], size_t *n);
+
 /* A finding as the critic sees it; the critique is that of the rules, and is made stricter. */
 struct llm_review {
     struct weir_slice id, claim;

@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "agent/llm_impl.h"
 #include "agent/voice_impl.h"
 #include "base/slice.h"
 #include "data/day.h"
@@ -152,6 +153,24 @@ static enum weir_status look_through(struct reflection *r, const struct weir_jso
     return st;
 }
 
+static enum weir_status ask_model(struct reflection *r, const struct weir_json *result)
+{
+    struct weir_slice list[LLM_FOLLOW_UPS];
+    size_t n;
+    enum weir_status st = llm_reflect(r->c, result, list, &n);
+    for (size_t i = 0; st == WEIR_OK && i < n; i++) {
+        char question[QUESTION_BYTES];
+        size_t before = r->out->len;
+        snprintf(question, sizeof question, "%.*s", (int)list[i].len, list[i].ptr);
+        st = follow_up(r, question);
+        if (st != WEIR_UNPROCESSABLE) continue;
+        /* The question itself has its answer; a second look that came to nothing is left out. */
+        r->out->len = before;
+        st = WEIR_OK;
+    }
+    return st;
+}
+
 enum weir_status agent_reflect(struct agent_case *c, struct weir_buf *out)
 {
     struct reflection r = {.c = c, .out = out};
@@ -161,7 +180,8 @@ enum weir_status agent_reflect(struct agent_case *c, struct weir_buf *out)
     weir_json_put_begin_array(out);
     /* Beside an expert or a coach the data are no more than background. */
     enum weir_status st = WEIR_OK;
-    if (weir_slice_is(agent_text(main, "agent"), "data_science")) st = look_through(&r, main);
+    if (weir_slice_is(agent_text(main, "agent"), "data_science"))
+        st = c->has_model[MODEL_MAIN] ? ask_model(&r, main) : look_through(&r, main);
     weir_json_put_end_array(out);
     weir_json_put_end_object(out);
     return st == WEIR_OK ? weir_buf_status(out) : st;

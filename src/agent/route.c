@@ -25,6 +25,11 @@ static const struct row {
 #undef ROUTE
 };
 
+bool said_names_medicine(const struct said *s)
+{
+    return said_has(s, DRUGS);
+}
+
 static const char *agent_name(unsigned agent)
 {
     return agent == SCIENCE        ? "data_science"

@@ -31,6 +31,7 @@ enum vagueness vagueness_of(const struct said *s, const char **why);
 
 bool said_has_thing(const struct said *s);
 bool said_has_lab(const struct said *s);
+bool said_names_medicine(const struct said *s); /* or a supplement */
 
 /* The conversational answer for a row of the table. */
 const char *fallback_answer(struct weir_slice pattern);
