@@ -31,6 +31,7 @@ struct expert {
     struct claim_wish wish;
     bool is_about_person; /* and not about people in general */
     bool has_several;     /* subjects: a caveat has to say whose it is */
+    size_t n_judged;
     const char *last_caveat;
     bool has_urgent[2]; /* by urgency: it was said */
 };
@@ -346,15 +347,18 @@ static void put_judgement(struct weir_buf *out, const struct judgement *j)
     weir_json_put_end_object(out);
 }
 
-static enum weir_status judge(struct expert *e, const struct topic *t)
+/* Of a subject without a value the limits alone are told, if they are needed. */
+static enum weir_status judge(struct expert *e, const struct topic *t, bool is_needed)
 {
     struct judgement j = {.topic = t, .value = t->value};
     if (isnan(t->value) && !isnan(t->refused)) {
         say_refused(e, t);
+        e->n_judged++;
         return WEIR_OK;
     }
     enum weir_status st = isnan(j.value) ? find_own(e, &j) : WEIR_OK;
-    if (st != WEIR_OK) return st;
+    if (st != WEIR_OK || (isnan(j.value) && !is_needed)) return st;
+    e->n_judged++;
     j.bands = fact_bands(t->subject->name, &e->person, &j.n_bands, &j.needs);
     if (!isnan(j.value)) {
         j.band = fact_band_of(j.bands, j.n_bands, j.value);
@@ -407,8 +411,11 @@ static enum weir_status judge_all(struct expert *e, struct weir_slice question)
     if (st == WEIR_OK) st = topics_read(&topics, question, e->c->arena);
     if (st == WEIR_OK && topics.n == 0) st = topics_read(&topics, e->c->question, e->c->arena);
     e->has_several = st == WEIR_OK && topics.n > 1;
+    /* "How is my heart?" is about several things; those that were measured answer it. */
     for (size_t i = 0; st == WEIR_OK && i < topics.n && i < MOST_JUDGED; i++)
-        st = judge(e, &topics.list[i]);
+        st = judge(e, &topics.list[i], !e->is_about_person);
+    for (size_t i = 0; st == WEIR_OK && e->n_judged == 0 && i < topics.n && i < MOST_JUDGED; i++)
+        st = judge(e, &topics.list[i], true);
     if (st != WEIR_OK || topics.n > 0 || is_beside(e->c)) return st;
     say(e, "The table of public facts has nothing about this.");
     end_sentence(e, &e->says, NULL);

@@ -11,6 +11,7 @@ static const struct {
                  "stands out."},
     {"goodbye", "Take care! Your data will be here when you come back."},
     {"agreement", "Good. Is there anything else you'd like to know about your data?"},
+    {"noted", "Noted: I will remember that for answers to come."},
     {"off_topic",
      "That is outside of what I can help with. I answer questions about your own health data: try "
      "\"how did I sleep last week?\", \"is my resting heart rate going down?\", \"is my blood "

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "agent/remember_impl.h"
+#include "agent/route_impl.h"
 #include "agent/said.h"
 #include "base/slice.h"
 
@@ -130,6 +131,14 @@ static bool is_excluded(const struct said *s)
 {
     for (size_t i = 0; i < N_RULES; i++)
         if (rules[i].kind == NOT && said_has(s, rules[i].pattern)) return true;
+    return false;
+}
+
+bool remember_hears(const struct said *s)
+{
+    if (is_excluded(s)) return false;
+    for (size_t i = 0; i < N_RULES; i++)
+        if (rules[i].kind != NOT && said_has(s, rules[i].pattern)) return true;
     return false;
 }
 

@@ -84,6 +84,7 @@ static const struct {
 } hints[] = {
     {"tired|exhausted|sleepy|fatigue*|drained|rested|tiredness", "sleep_minutes"},
     {"overweight|underweight|obese|obesity|fat|thin|skinny", "weight"},
+    {"lose|gain .. kg|kilo*|pound*|lb|lbs|stone", "weight"},
     {"heart", "resting_heart_rate"},
     {NULL, "active_minutes|steps|sleep_minutes"},
 };
@@ -95,6 +96,8 @@ static const char *usual_thing(struct focus *f)
     size_t row = 0, at = 0;
     while (hints[row].words && !said_has(&f->said, hints[row].words)) row++;
     if (hints[row].words) return metric_find(weir_slice_of(hints[row].metrics))->title;
+    /* A judgement is about what was named; something else beside it would only confuse. */
+    if (weir_slice_is(f->pattern, "judge")) return NULL;
     for (struct weir_slice s; (s = alias_next(hints[row].metrics, &at)).len > 0;)
         if (has_days(f, metric_find(s))) return metric_find(s)->title;
     return NULL;

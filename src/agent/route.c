@@ -51,10 +51,24 @@ static bool is_dated(const struct said *s)
                        "october|november|december");
 }
 
+#define KIN                                                                                        \
+    "friend*|wife|husband|partner|spouse|mother|father|mom|mum|dad|parents|son|daughter|brother|"  \
+    "sister|boyfriend|girlfriend|grandm*|grandf*|grandp*|uncle|aunt|cousin|nephew|niece|boss|"     \
+    "colleague*|coworker*|neighbo*|child|children|kid|kids|baby|roommate*|buddy|patient*"
+
+/* Speaks of somebody else alone: "my friend's heart rate is 48". */
+static bool is_of_another(const struct said *s)
+{
+    bool is_named =
+        said_has(s, "my|our|a|the " KIN) || said_has(s, "he|she|his|her|their .. @thing");
+    return is_named && !said_has(s, "i|mine|myself|im|ive") && !said_has(s, "my|our @thing");
+}
+
 /* Speaks of the person: "my", a thing on some days, or together with its number ("LDL 124"). "Tell
  * me" does not, nor does the number of somebody's years. */
 static bool is_personal(const struct said *s)
 {
+    if (is_of_another(s)) return false;
     if (said_has(s, "i|my|mine|myself|our|we|us|im|ive")) return true;
     if (said_has(s, "for|about|of|like|affect*|help|helps|make|makes|with|am|is|on|to me"))
         return true;
@@ -103,6 +117,14 @@ static const struct row *data_row(void)
     return &rows[i];
 }
 
+/* What names nobody to answer may be something to remember: "I prefer miles". */
+static struct route or_noted(struct route r, const struct said *s)
+{
+    bool is_open = strcmp(r.pattern, "unknown") == 0 || strcmp(r.pattern, "agreement") == 0;
+    if (!r.main && is_open && remember_hears(s)) r.pattern = "noted";
+    return r;
+}
+
 struct route route_of(const struct said *s, struct agent_case *c, struct weir_slice question)
 {
     bool is_mine = is_personal(s), is_general = !is_mine && is_of_health(s), was_read = false;
@@ -115,9 +137,9 @@ struct route route_of(const struct said *s, struct agent_case *c, struct weir_sl
         if (row->test == PERSONAL && !is_mine) continue;
         if (row->test == NOTHING && said_has_thing(s)) continue;
         if (row->test == GENERAL && !is_general) continue;
-        if (said_has(s, row->pattern)) return route_to(row, s);
+        if (said_has(s, row->pattern)) return or_noted(route_to(row, s), s);
     }
-    return (struct route){.pattern = "unknown"};
+    return or_noted((struct route){.pattern = "unknown"}, s);
 }
 
 /* A value that is told and cannot wait, whatever is asked about it. */
@@ -139,7 +161,7 @@ static bool decide_first(struct agent_case *c, struct said *s, struct weir_slice
     if (safety) return true;
     *out = (struct route){.main = agent_name(EXPERT),
                           .supporting = {agent_name(SCIENCE)},
-                          .n_supporting = 1,
+                          .n_supporting = is_of_another(s) ? 0 : 1,
                           .pattern = "danger"};
     return tells_danger(c, question);
 }

@@ -33,5 +33,8 @@ bool said_has_thing(const struct said *s);
 bool said_has_lab(const struct said *s);
 bool said_names_medicine(const struct said *s); /* or a supplement */
 
+/* Whether a goal or a preference is told (remember_words.c). */
+bool remember_hears(const struct said *s);
+
 /* The conversational answer for a row of the table. */
 const char *fallback_answer(struct weir_slice pattern);

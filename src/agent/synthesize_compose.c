@@ -4,6 +4,7 @@
  * follow; caveats close. A finding whose number was already part of another's sentence is not said
  * again.
  */
+#include "agent/remember_impl.h"
 #include "agent/route_impl.h"
 #include "agent/synthesize_impl.h"
 #include "base/slice.h"
@@ -352,12 +353,35 @@ static void compose_expert(struct synthesis *s)
                    "diagnosis: with worries, ask your doctor.");
 }
 
+/* A goal that was told is acknowledged, with the person's own words. */
+static bool say_goal(struct synthesis *s)
+{
+    static const char *const heads[][2] = {{"Goal: ", "I will remember your goal: "},
+                                           {"Wants to ", "I will remember that you want to "}};
+    struct remembering *r = arena_alloc(s->c->arena, sizeof *r);
+    struct weir_buf entries;
+    size_t before = s->voice.out.len;
+    if (!r) return false;
+    weir_buf_init(&entries, AGENT_TEXT_BYTES);
+    *r = (struct remembering){.c = s->c, .out = &entries};
+    bool is_heard = recall_words(r) == WEIR_OK;
+    for (size_t i = 0; is_heard && i < r->n; i++)
+        for (size_t k = 0; k < sizeof heads / sizeof *heads; k++) {
+            size_t len = strlen(heads[k][0]);
+            if (strncmp(r->texts[i], heads[k][0], len) != 0) continue;
+            next_paragraph(&s->voice);
+            say(&s->voice, "%s%s.", heads[k][1], r->texts[i] + len);
+        }
+    weir_buf_fini(&entries);
+    return s->voice.out.len > before;
+}
+
 static void compose_coach(struct synthesis *s)
 {
     const struct weir_json *coach = result_of(s->c, "health_coach");
     const struct weir_json *steps = weir_json_get_str(coach, "steps");
     size_t n = 0;
-    say_list(&s->voice, weir_json_get_str(coach, "says"), 1);
+    if (!say_goal(s)) say_list(&s->voice, weir_json_get_str(coach, "says"), 1);
     say_findings(s, MOST_BESIDE);
     for (const struct weir_json *t = weir_json_first(steps); t && n < MOST_STEPS;
          t = weir_json_next(t)) {

@@ -101,6 +101,28 @@ static bool join(char out[NAME_BYTES], const struct words *w, size_t i, size_t n
     return true;
 }
 
+/* Whether somebody moved: a heart rate that is told then is not the one at rest. */
+static bool is_exerted(const struct words *w)
+{
+    static const char moving[] =
+        "run|runs|ran|running|workout|workouts|exercise|exercising|training|"
+        "trained|race|sprint|sprints|sprinting|peak|peaked|max|maximum|"
+        "climb|climbing|cycling|ride|swim|swimming|hike|hill|stairs|gym|"
+        "interval|intervals|treadmill|marathon|jog|jogging|match|game";
+    for (size_t i = 0; i < w->n; i++) {
+        size_t at = 0;
+        for (struct weir_slice s; (s = alias_next(moving, &at)).len > 0;)
+            if (slice_eq(s, w->list[i].text)) return true;
+    }
+    return false;
+}
+
+static bool is_of_any_heart_rate(struct weir_slice name)
+{
+    return weir_slice_is(name, "heart rate") || weir_slice_is(name, "heartrate") ||
+           weir_slice_is(name, "pulse") || weir_slice_is(name, "hr");
+}
+
 /* How many words from i on name subjects, which are added; 0: none. */
 static size_t read_name(struct topics *topics, const struct words *w, size_t i)
 {
@@ -109,6 +131,7 @@ static size_t read_name(struct topics *topics, const struct words *w, size_t i)
         if (i + n > w->n || !join(name, w, i, n, " ")) continue;
         struct weir_slice text = weir_slice_of(name);
         size_t before = topics->n;
+        if (is_of_any_heart_rate(text) && is_exerted(w)) return n;
         if (add_group(topics, text)) return n;
         if (!metric_find(text) && !analyte_find(text)) continue;
         if (w->list[i].kind != WORD_TEXT) continue;

@@ -534,6 +534,19 @@ def cancelled_turn_fails_with_that_code():
 
 
 @case
+def what_is_told_is_acknowledged_and_remembered():
+    with Server() as server:
+        for text, answer, entry in (
+                ("my goal is 8000 steps a day", "I will remember your goal: 8000 steps a day.", "Goal: 8000 steps a day"),
+                ("I want to sleep 8 hours", "I will remember that you want to sleep 8 hours.", "Wants to sleep 8 hours"),
+                ("I prefer miles", "Noted: I will remember that for answers to come.", "Prefers miles")):
+            turn = whole_turn(server, text)
+            expect(turn["result"]["answer"].startswith(answer), "the answer", turn["result"]["answer"])
+            kept = server.ask("GET", "/v1/memory").json()["data"][0]
+            equal((kept["text"], kept["source_turn"]), (entry, turn["id"]), "what is remembered")
+
+
+@case
 def cancelling_a_turn_that_has_ended_is_refused():
     with Server() as server:
         turn = whole_turn(server, "thanks!")

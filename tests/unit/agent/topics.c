@@ -45,6 +45,21 @@ TEST(a_value_that_follows_its_subject_belongs_to_it)
     READS("Is a BMI of 27 bad?", "bmi=27 kg/m2");
 }
 
+TEST(heart_rate_is_the_one_at_rest_unless_somebody_moves)
+{
+    READS("my friend's heart rate is 48", "resting_heart_rate=48 bpm");
+    READS("my pulse is 140 and I am just sitting", "resting_heart_rate=140 bpm");
+    READS("my heart rate hit 165 on my run", "");
+    READS("pulse of 150 during the workout", "");
+}
+
+TEST(a_part_of_the_body_is_what_is_measured_of_it)
+{
+    READS("is my heart ok?", "resting_heart_rate|systolic|diastolic|ldl");
+    READS("are my lungs fine?", "blood_oxygen|respiratory_rate");
+    READS("can lack of sleep cause a heart attack?", "sleep_minutes");
+}
+
 TEST(a_value_may_stand_before_its_subject)
 {
     READS("Is 6 hours of sleep enough?", "sleep_minutes=6 h");
