@@ -4,7 +4,8 @@
  *
  * 1. model_config_read() from a file (docs/models.md), models_new() on it.
  * 2. model_call() starts a call: `on_delta` as the answer comes, `done` once. Both are called in
- *    the engine's thread, hand over what they are given and return at once.
+ *    threads of the engine, one at a time for a call, hand over what they are given and return at
+ *    once. With a schema only thoughts are told as they come: an object is no text.
  * 3. model_abort() ends a call within 100 ms; `done` is called with WEIR_CANCELLED unless it was
  *    over before.
  * 4. models_free() aborts what is left; every `done` has been called when it returns.
@@ -148,11 +149,21 @@ void model_abort(struct models *m, uint64_t ticket);
 
 struct models_stats {
     uint64_t n_calls, n_failed, n_retries, n_fallbacks, n_opened; /* opened: circuit breakers */
-    uint64_t input_tokens, output_tokens;
+    uint64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens;
     double cost_usd;
     unsigned n_running;
 };
 void models_stats(struct models *m, struct models_stats *out);
+
+/* Of a provider; its name lives as long as the configuration. */
+struct model_provider_stats {
+    const char *name;
+    uint64_t n_attempts, n_failed, n_opened; /* failed: it was in trouble */
+    unsigned n_running;
+    bool is_open; /* its circuit breaker: nobody asks it, or one call to probe it */
+};
+/* The ith, from 0, as the configuration has them. False: there are no more. */
+bool models_provider_stats(struct models *m, unsigned i, struct model_provider_stats *out);
 
 /* ---- configuration ---- */
 
