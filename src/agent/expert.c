@@ -10,8 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "agent/agent_impl.h"
 #include "agent/finding.h"
+#include "agent/llm_impl.h"
 #include "agent/topics.h"
 #include "base/slice.h"
 
@@ -33,7 +33,9 @@ struct expert {
     bool has_several;     /* subjects: a caveat has to say whose it is */
     size_t n_judged;
     const char *last_caveat;
-    bool has_urgent[2]; /* by urgency: it was said */
+    bool has_urgent[2];      /* by urgency: it was said */
+    const struct claim *own; /* the last value of the person that was judged; NULL */
+    unsigned n_looked_up;    /* subjects whose rows were handed to a model */
 };
 
 enum { N_PARTS = 8 };
@@ -366,7 +368,96 @@ static enum weir_status judge(struct expert *e, const struct topic *t, bool is_n
     }
     say_subject(e, &j);
     put_judgement(&e->judgements, &j);
+    if (j.own) e->own = j.own;
     return WEIR_OK;
+}
+
+/* ---- rows for a model ---- */
+
+static struct topic topic_of(const struct fact_subject *s)
+{
+    struct topic t = {.subject = s, .told = NAN, .value = NAN, .refused = NAN};
+    t.metric = metric_find(weir_slice_of(s->name));
+    t.analyte = t.metric ? NULL : analyte_find(weir_slice_of(s->name));
+    t.unit = topic_unit(&t);
+    return t;
+}
+
+/* "lower" of the third row is the fact "fact.ldl.2_3.lower": each has a name of its own. */
+static double row_limit(struct expert *e, const struct topic *t, size_t row, const char *side,
+                        double value, const char *source)
+{
+    char what[48];
+    (void)snprintf(what, sizeof what, "%u_%zu.%s", e->n_looked_up, row, side);
+    return limit(e, t, what, value, source);
+}
+
+static void put_row(struct expert *e, const struct topic *t, const struct fact_band *b, size_t row,
+                    struct weir_buf *out)
+{
+    weir_buf_printf(out, "- %s, %s: ", b->who[0] ? b->who : "adults", b->label);
+    if (!isnan(b->lo)) {
+        weir_buf_append_str(out, "from ");
+        put_amount(out, t, row_limit(e, t, row, "lower", b->lo, b->source));
+        weir_buf_append_char(out, ' ');
+    }
+    if (!isnan(b->hi)) {
+        weir_buf_append_str(out, "to below ");
+        put_amount(out, t, row_limit(e, t, row, "upper", b->hi, b->source));
+    }
+    weir_buf_printf(out, " (%s)\n", b->source);
+}
+
+static enum weir_status look_up(void *user, const struct fact_subject *s, struct weir_buf *out)
+{
+    struct expert *e = user;
+    struct topic t = topic_of(s);
+    const struct fact_weekly *weekly = fact_weekly_find(s->name);
+    const char *needs;
+    size_t n;
+    const struct fact_band *bands = fact_bands(s->name, &e->person, &n, &needs);
+    e->n_looked_up++;
+    weir_buf_printf(out, "%s: %s. Caveat: %s.\n", topic_title(&t), s->about, s->caveat);
+    if (needs) weir_buf_printf(out, "- the limits depend on %s, not known here\n", needs);
+    for (size_t i = 0; i < n; i++) put_row(e, &t, &bands[i], i + 1, out);
+    if (weekly) {
+        weir_buf_printf(out, "- %.10g to ",
+                        row_limit(e, &t, 0, "lower", weekly->lo, weekly->source));
+        weir_buf_printf(out, "%.10g %s (%s)\n",
+                        row_limit(e, &t, 0, "upper", weekly->hi, weekly->source), weekly->text,
+                        weekly->source);
+    }
+    return weir_buf_status(out);
+}
+
+/* What a model says to it comes behind our own sentences, and with the person's value or not. */
+static enum weir_status explain(struct expert *e, struct weir_slice question)
+{
+    struct topics topics;
+    struct weir_buf rows, words;
+    weir_buf_init(&rows, CONTEXT_BYTES);
+    weir_buf_init(&words, AGENT_TEXT_BYTES);
+    enum weir_status st = topics_read(&topics, question, e->c->arena);
+    for (size_t i = 0; st == WEIR_OK && i < topics.n && i < MOST_JUDGED; i++)
+        st = look_up(e, topics.list[i].subject, &rows);
+    if (rows.len == 0) weir_buf_append_str(&rows, "(none)");
+    struct llm_lookup l = {.rows = weir_buf_slice(&rows),
+                           .said = weir_buf_slice(&e->told),
+                           .facts = &e->facts,
+                           .look_up = look_up,
+                           .user = e};
+    if (st == WEIR_OK) st = llm_expert(e->c, &l, question, &words);
+    if (st == WEIR_OK && words.len > 0) {
+        weir_buf_append_slice(&e->told, weir_buf_slice(&words));
+        weir_json_put_begin_object(&e->says);
+        weir_json_put_key(&e->says, "text");
+        weir_json_put_string(&e->says, weir_buf_slice(&words));
+        put_member(&e->says, "finding", e->own ? e->own->id : NULL);
+        weir_json_put_end_object(&e->says);
+    }
+    weir_buf_fini(&words);
+    weir_buf_fini(&rows);
+    return st;
 }
 
 /* What the person has said of themselves, now or earlier. */
@@ -467,6 +558,7 @@ enum weir_status domain_expert_work(struct agent_case *c, struct weir_slice ques
     parts_of(&e, parts);
     for (size_t i = 0; i < N_PARTS; i++) weir_buf_init(parts[i], JSON_BYTES);
     enum weir_status st = judge_all(&e, question);
+    if (st == WEIR_OK && c->has_model[MODEL_MAIN]) st = explain(&e, question);
     for (size_t i = 0; st == WEIR_OK && i < N_PARTS; i++) st = weir_buf_status(parts[i]);
     if (st == WEIR_OK) st = put_result(out, &e, question);
     for (size_t i = 0; i < N_PARTS; i++) weir_buf_fini(parts[i]);

@@ -135,6 +135,20 @@ WEIR_MUST_CHECK enum weir_status llm_classify(struct agent_case *c, struct weir_
 WEIR_MUST_CHECK enum weir_status llm_route(struct agent_case *c, struct route *out);
 WEIR_MUST_CHECK enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out);
 
+/* The table of facts, as the expert hands it out. */
+struct fact_subject;
+struct llm_lookup {
+    struct weir_slice rows, said; /* about what the question names; what was said of it */
+    const struct weir_buf *facts; /* entries of all rows that were handed out, as JSON */
+    /* Rows of a subject in words; their limits become facts. */
+    enum weir_status (*look_up)(void *user, const struct fact_subject *s, struct weir_buf *out);
+    void *user;
+};
+enum { LLM_WORDS_BYTES = 4 << 10 };
+/* A few sentences whose numbers are facts or the person's; may be nothing. */
+WEIR_MUST_CHECK enum weir_status llm_expert(struct agent_case *c, const struct llm_lookup *l,
+                                            struct weir_slice question, struct weir_buf *out);
+
 /* A row of the table of advice. */
 struct llm_row {
     const char *step, *source;
@@ -166,6 +180,10 @@ struct llm_review {
 /* Texts of the critiques are the case's arena's. */
 WEIR_MUST_CHECK enum weir_status llm_critic(struct agent_case *c, struct llm_review *list,
                                             size_t n);
+
+struct remembering;
+/* Adds what of the question is worth remembering; nothing when the answer could not be read. */
+WEIR_MUST_CHECK enum weir_status llm_memory(struct remembering *r);
 
 struct synthesis;
 struct ledger;

@@ -9,6 +9,7 @@
 
 #include <math.h>
 
+#include "agent/llm_impl.h"
 #include "base/slice.h"
 
 enum { MOST_ENTRIES = 8, MOST_INSIGHTS = 4, MOST_HYPOTHESES = 4 };
@@ -176,7 +177,9 @@ enum weir_status agent_remember(struct agent_case *c, struct weir_buf *out)
     weir_json_put_begin_array(out);
     /* What somebody says in distress is not kept. */
     enum weir_status st = WEIR_OK;
-    if (agent_text(route, "safety").len == 0) st = recall_words(&r);
+    bool has_words = agent_text(route, "safety").len == 0;
+    if (has_words) st = recall_words(&r);
+    if (st == WEIR_OK && has_words && c->has_model[MODEL_FAST]) st = llm_memory(&r);
     if (st == WEIR_OK) st = recall_findings(&r);
     weir_json_put_end_array(out);
     weir_json_put_end_object(out);

@@ -35,3 +35,8 @@ void memory_add(struct remembering *r, const struct entry_of_memory *e);
 
 /* Goals and preferences of the question. */
 WEIR_MUST_CHECK enum weir_status recall_words(struct remembering *r);
+
+/* Words of the question that somebody picked; nothing when their sentence is not meant so, or when
+ * the same was remembered. */
+WEIR_MUST_CHECK enum weir_status recall_quote(struct remembering *r, const char *category,
+                                              struct weir_slice quote, struct weir_slice sentence);

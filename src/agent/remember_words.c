@@ -167,3 +167,40 @@ enum weir_status recall_words(struct remembering *r)
     }
     return WEIR_OK;
 }
+
+/* ---- what somebody else picked ---- */
+
+/* "Wants to run a marathon" and "I want to run a marathon" are one goal. */
+static bool is_remembered(const struct remembering *r, const char *words)
+{
+    for (size_t i = 0; i < r->n; i++) {
+        const char *text = strchr(r->texts[i], ' ');
+        if (strncmp(r->texts[i], "Wants to ", 9) == 0) text = r->texts[i] + 8;
+        if (text && strstr(words, text + 1)) return true;
+    }
+    return false;
+}
+
+enum weir_status recall_quote(struct remembering *r, const char *category, struct weir_slice quote,
+                              struct weir_slice sentence)
+{
+    struct said whole, said;
+    char words[MEMORY_TEXT_BYTES];
+    struct entry_of_memory e = {
+        .category = category, .value = NAN, .dimension = "", .unit = "", .style = ""};
+    bool is_goal = strcmp(category, "goal") == 0;
+    enum weir_status st = said_read(&whole, sentence, r->c->data, r->c->arena);
+    if (st == WEIR_OK) st = said_read(&said, quote, r->c->data, r->c->arena);
+    if (st != WEIR_OK || is_excluded(&whole)) return st;
+    size_t from = 0, end = said.n;
+    while (from < end && said.words[from].text.len == 0) from++;
+    while (end > from && said.words[end - 1].text.len == 0) end--;
+    if (said_join(&said, from, end, words, sizeof words) == 0 || is_remembered(r, words)) return st;
+    if (is_goal) set_metric(&e, &said, from, end);
+    snprintf(e.text, sizeof e.text, "%s: %.*s", is_goal ? "Goal" : "Said", (int)quote.len,
+             quote.ptr);
+    if (e.metric[0]) snprintf(e.key, sizeof e.key, "goal:%s", e.metric);
+    else snprintf(e.key, sizeof e.key, "%s:%.100s", category, words);
+    memory_add(r, &e);
+    return WEIR_OK;
+}
