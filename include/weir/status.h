@@ -78,7 +78,8 @@ WEIR_BEGIN
       404, false)                                                                                  \
     X(IDEMPOTENCY, "idempotency_key_mismatch", "the key was used with another request", 409,       \
       false)                                                                                       \
-    X(PENDING, "pending", "what it needs is on its way", 503, true)
+    X(PENDING, "pending", "what it needs is on its way", 503, true)                                \
+    X(COST, "cost_limit_exceeded", "the turn has cost as much as a turn may", 402, false)
 
 enum weir_status {
 #define WEIR_STATUS_ENUM(symbol, name, text, http, retryable) WEIR_##symbol,

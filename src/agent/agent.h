@@ -48,11 +48,10 @@ struct agent_case {
     enum weir_status (*ask)(void *user, const struct model_request *request, const char *agent,
                             const struct model_answer **answer);
     bool has_model[MODEL_N_ROLES]; /* who plays a role; false: the builtin provider */
-    /* What a call of a model has cost, whatever came of it. NULL: nobody counts. */
-    void (*spend)(void *user, double usd);
     void *user;
     unsigned n_findings;       /* that agents of this step have brought; 0 at its beginning */
     double cost_usd;           /* of the answers that this step was given; 0 at its beginning */
+    uint64_t waited_ms;        /* for them, in earlier passes; kept by `ask` */
     char why[AGENT_WHY_BYTES]; /* of a failure */
 };
 

@@ -37,6 +37,7 @@ struct agent_span {
     const char *agent;
     uint64_t began_ns;
     double began_usd;
+    uint64_t waited_ms; /* before it began */
 };
 
 struct agent_span agent_begin(struct agent_case *c, const char *agent, struct weir_slice question);

@@ -46,7 +46,7 @@ struct agent_span agent_begin(struct agent_case *c, const char *agent, struct we
     put_time(&json, c->clock);
     put_text(&json, "question", question);
     emit(c, "agent.started", &json);
-    return (struct agent_span){agent, clock_mono_ns(c->clock), c->cost_usd};
+    return (struct agent_span){agent, clock_mono_ns(c->clock), c->cost_usd, c->waited_ms};
 }
 
 void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice summary)
@@ -55,7 +55,9 @@ void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice s
     open_event(&json, span.agent);
     put_time(&json, c->clock);
     weir_json_put_key(&json, "duration_ms");
-    weir_json_put_uint(&json, (clock_mono_ns(c->clock) - span.began_ns) / 1000000);
+    /* This pass has found the answers that earlier ones have waited for. */
+    uint64_t worked_ms = (clock_mono_ns(c->clock) - span.began_ns) / 1000000;
+    weir_json_put_uint(&json, worked_ms + c->waited_ms - span.waited_ms);
     weir_json_put_key(&json, "cost_usd");
     weir_json_put_double(&json, c->cost_usd - span.began_usd);
     put_text(&json, "output_summary", summary);

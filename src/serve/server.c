@@ -347,12 +347,25 @@ static enum weir_status open_hooks(struct server *s, struct server_error *e)
     return fail(e, st, "cannot open the subscriptions: %s", weir_status_text(st));
 }
 
+static enum weir_status open_models(struct server *s, struct server_error *e)
+{
+    struct models_options options = s->options.models;
+    if (!s->options.model_config) return WEIR_OK;
+    options.clock = s->options.clock;
+    options.trace = s->options.trace;
+    enum weir_status st = models_new(&s->models, s->options.model_config, &options);
+    return st == WEIR_OK ? st : fail(e, st, "cannot ask models: %s", weir_status_text(st));
+}
+
 static enum weir_status open_turns(struct server *s, struct server_error *e)
 {
     struct turns_options options = s->options.turns;
     options.clock = s->options.clock;
     options.trace = s->options.trace;
-    enum weir_status st = turns_new(&s->turns, s->store, &options);
+    enum weir_status st = open_models(s, e);
+    if (st != WEIR_OK) return st;
+    options.models = s->models;
+    st = turns_new(&s->turns, s->store, &options);
     if (st == WEIR_OK)
         st = imports_new(&s->imports, s->store, s->turns, s->options.folder, s->options.clock);
     return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns and imports");
@@ -632,6 +645,10 @@ static bool is_left_running(const struct server *s)
 static void close_all(struct server *s)
 {
     imports_free(s->imports);
+    /* Whoever waits for an answer is told that there will be none, and goes on at the next start.
+     */
+    if (s->turns) turns_stop(s->turns, 0);
+    models_free(s->models);
     turns_free(s->turns);
     s->turns = NULL;
     sweep_stop(s->sweep);

@@ -28,6 +28,7 @@
 #include "base/trace.h"
 #include "fan/fan.h"
 #include "hook/hooks.h"
+#include "model/model.h"
 #include "serve/access.h"
 #include "serve/counters.h"
 #include "store/store.h"
@@ -86,8 +87,10 @@ struct server_options {
     size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
     struct store_options store; /* on_news and user are the server's own */
     struct server_limits limits;
-    struct turns_options turns; /* clock and trace are the server's own */
-    unsigned turn_heartbeat_ms; /* comment lines in the streams of turns; 0: none */
+    struct turns_options turns;              /* clock, trace and models are the server's own */
+    const struct model_config *model_config; /* whom agents ask; NULL: nobody. Borrowed */
+    struct models_options models;            /* clock and trace are the server's own */
+    unsigned turn_heartbeat_ms;              /* comment lines in the streams of turns; 0: none */
     const struct clock *clock;
     const struct trace *trace; /* NULL: no trace lines */
 };

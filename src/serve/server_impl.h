@@ -34,6 +34,7 @@ struct server {
     struct target_rules targets; /* where webhooks may go */
     struct hooks *hooks;
     struct links *links;
+    struct models *models; /* NULL: agents are on their own */
     struct turns *turns;
     struct turn_waits turn_waits;
     struct imports *imports;

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Running a turn again: each step on its recorded input, beside what it brought then. What differs
- * is the code's doing, or the data's, which may have been imported anew since.
+ * is the code's doing, or the data's, which may have been imported anew since. No model is asked:
+ * answers are the recorded ones, by number, whether the question is the same or not; where it is
+ * not, that is a difference at "model_calls[K].request", K being its place in the trace.
  *
  *   {"turn_id","from","same":false,
  *    "steps":[{"name","same":false,"differences":[{"path":"findings[0].verdict","was":…,"is":…}]}]}
@@ -22,6 +24,11 @@ enum {
     SHOWN_BYTES = 400, /* of a value that differs */
 };
 
+struct difference {
+    struct weir_buf *out;
+    size_t n;
+};
+
 struct replay {
     struct turns *turns;
     struct weir_slice id;
@@ -30,8 +37,14 @@ struct replay {
     const struct weir_json *turn, *context;
     struct {
         char name[FLOW_ID_BYTES];
+        unsigned number;
         const struct weir_json *output;
     } steps[FLOW_STEPS];
+    struct call_found *calls; /* of all steps, in order */
+    struct call_found **calls_end;
+    struct call_place next;         /* what is asked next */
+    struct difference *differences; /* of the step at hand */
+    char why[AGENT_WHY_BYTES];      /* it has no answer */
     size_t n_steps;
     struct outputs outputs; /* what is recorded before the step at hand */
     size_t at;
@@ -47,6 +60,7 @@ static enum weir_status add_step(void *user, const struct flow_step_info *info)
     struct replay *r = user;
     if (info->output.len == 0 || r->n_steps == FLOW_STEPS) return WEIR_OK;
     (void)snprintf(r->steps[r->n_steps].name, sizeof r->steps[0].name, "%s", info->name);
+    r->steps[r->n_steps].number = info->number;
     enum weir_status st = weir_json_parse(r->doc, info->output, &r->steps[r->n_steps].output, NULL);
     if (st == WEIR_OK) r->n_steps++;
     return st;
@@ -65,6 +79,14 @@ static enum weir_status read_doc(struct replay *r, struct doc_key key, const str
     return st;
 }
 
+static enum weir_status add_call(void *user, struct call_found *f)
+{
+    struct replay *r = user;
+    *r->calls_end = f;
+    r->calls_end = &f->next;
+    return WEIR_OK;
+}
+
 static enum weir_status read_turn(struct replay *r)
 {
     char owner[TURN_OWNER_BYTES] = "";
@@ -75,6 +97,7 @@ static enum weir_status read_turn(struct replay *r)
         return WEIR_CONFLICT;
     st = read_doc(r, context_key(r->id), &r->context, NULL);
     if (st == WEIR_OK) st = flow_each_step(r->turns->store, r->id, add_step, r);
+    if (st == WEIR_OK) st = calls_each(r->turns->store, r->id, 0, add_call, r);
     return st == WEIR_OK ? shelf_take(&r->turns->shelf, weir_slice_of(owner), &r->data) : st;
 }
 
@@ -86,91 +109,7 @@ static const struct weir_json *recorded(void *user, const char *step)
     return NULL;
 }
 
-/* ---- what is ---- */
-
-static const struct weir_json *case_output(void *user, const char *step)
-{
-    const struct replay *r = user;
-    return agents_view(&r->outputs, step);
-}
-
-static enum weir_status run_support(struct agent_case *c, struct weir_buf *out)
-{
-    const struct replay *r = c->user;
-    const char *names[MAX_SUPPORTING];
-    size_t n = supporting_agents(&r->outputs, names);
-    enum weir_status st = WEIR_OK;
-    weir_json_put_begin_object(out);
-    for (size_t i = 0; i < n && st == WEIR_OK; i++) {
-        weir_json_put_key(out, names[i]);
-        st = agent_work(c, names[i], case_question(&r->outputs, c, names[i]), out);
-    }
-    weir_json_put_end_object(out);
-    return st;
-}
-
-static enum weir_status run_main(struct agent_case *c, struct weir_buf *out)
-{
-    const struct replay *r = c->user;
-    const char *agent = main_agent(&r->outputs);
-    if (!agent) return WEIR_CORRUPT;
-    return agent_work(c, agent, case_question(&r->outputs, c, agent), out);
-}
-
-static void keep_nothing(void *user, struct weir_slice id, bool is_change, struct weir_slice body)
-{
-    (void)user;
-    (void)id;
-    (void)is_change;
-    (void)body;
-}
-
-static enum weir_status run_remember(struct agent_case *c, struct weir_buf *out)
-{
-    struct weir_buf brought;
-    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock), c->memory};
-    weir_buf_init(&brought, FLOW_OUTPUT_BYTES);
-    enum weir_status st = agent_remember(c, &brought);
-    if (st == WEIR_OK) st = weir_buf_status(&brought);
-    if (st == WEIR_OK)
-        st = memory_complete(out, weir_buf_slice(&brought), &origin, keep_nothing, NULL);
-    weir_buf_fini(&brought);
-    return st;
-}
-
-static const struct {
-    const char *name;
-    enum weir_status (*run)(struct agent_case *c, struct weir_buf *out);
-} runs[] = {
-    {"classify_vagueness", agent_classify}, {"route", agent_route},
-    {"rephrase_per_agent", agent_rephrase}, {"run_supporting_agents", run_support},
-    {"run_main_agent", run_main},           {"reflection", agent_reflect},
-    {"validation_gates", agent_validate},   {"synthesis", agent_synthesize},
-    {"memory_extraction", run_remember},
-};
-
-static enum weir_status run_again(struct replay *r, const char *step, struct weir_buf *out)
-{
-    struct agent_case c;
-    case_init(&c, r->id, weir_json_get_str(r->turn, "messages"));
-    case_set_context(&c, r->context);
-    c.data = r->data.data;
-    c.clock = r->turns->options.clock;
-    c.arena = &r->arena;
-    c.output = case_output;
-    c.user = r;
-    arena_reset(&r->arena);
-    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
-        if (strcmp(runs[i].name, step) == 0) return runs[i].run(&c, out);
-    return WEIR_CORRUPT;
-}
-
 /* ---- what differs ---- */
-
-struct difference {
-    struct weir_buf *out;
-    size_t n;
-};
 
 static bool is_time(struct weir_slice key)
 {
@@ -256,37 +195,183 @@ static void compare(struct difference *d, const char *path, const struct weir_js
     else if (!weir_json_equal(was, is)) add_difference(d, path, was, is);
 }
 
+/* ---- models ---- */
+
+/* The recorded call, and which one of its step it is in the trace; NULL: there is none. */
+static const struct call_found *find_call(const struct replay *r, unsigned *place)
+{
+    *place = 0;
+    for (const struct call_found *f = r->calls; f; f = f->next) {
+        const struct call_place *at = &f->call.at;
+        if (at->step != r->next.step) continue;
+        if (at->part == r->next.part && at->number == r->next.number) return f;
+        ++*place;
+    }
+    return NULL;
+}
+
+/* The same hash is the same request. */
+static enum weir_status compare_requests(struct replay *r, const struct call_found *f,
+                                         const struct model_request *request, unsigned place)
+{
+    char id[CALL_ID_BYTES], hash[CALL_HASH_BYTES], path[PATH_BYTES];
+    const struct weir_json *was = NULL, *is = NULL;
+    struct weir_buf body;
+    weir_buf_init(&body, STORE_DOC_BYTES);
+    model_request_put(&body, request);
+    enum weir_status st = weir_buf_status(&body);
+    if (st == WEIR_OK) call_hash(hash, weir_buf_slice(&body));
+    if (st == WEIR_OK && strcmp(hash, f->call.hash) != 0) {
+        snprintf(path, sizeof path, "model_calls[%u].request", place);
+        st = weir_json_parse(r->doc, weir_buf_slice(&body), &is, NULL);
+        if (st == WEIR_OK)
+            st = read_doc(r, call_key(id, call_request_kind, r->id, f->call.at), &was, NULL);
+        if (st == WEIR_NOT_FOUND) st = WEIR_OK;
+        if (st == WEIR_OK) compare(r->differences, path, was, is);
+    }
+    weir_buf_fini(&body);
+    return st;
+}
+
+static enum weir_status case_ask(void *user, const struct model_request *request, const char *agent,
+                                 const struct model_answer **answer)
+{
+    struct replay *r = user;
+    unsigned place;
+    (void)agent;
+    const struct call_found *f = find_call(r, &place);
+    if (!f) {
+        snprintf(r->why, sizeof r->why, "model_calls[%u]: no answer was recorded", place);
+        return WEIR_NOT_FOUND;
+    }
+    r->next.number++;
+    enum weir_status st = compare_requests(r, f, request, place);
+    *answer = &f->answer;
+    return st;
+}
+
+/* A model played those roles that were asked. */
+static void set_models(struct agent_case *c, const struct replay *r)
+{
+    for (const struct call_found *f = r->calls; f; f = f->next) {
+        c->has_model[f->call.role] = true;
+        c->ask = case_ask;
+    }
+}
+
+/* ---- what is ---- */
+
+static const struct weir_json *case_output(void *user, const char *step)
+{
+    const struct replay *r = user;
+    return agents_view(&r->outputs, step);
+}
+
+static enum weir_status run_support(struct agent_case *c, struct weir_buf *out)
+{
+    struct replay *r = c->user;
+    const char *names[MAX_SUPPORTING];
+    size_t n = supporting_agents(&r->outputs, names);
+    enum weir_status st = WEIR_OK;
+    weir_json_put_begin_object(out);
+    for (size_t i = 0; i < n && st == WEIR_OK; i++) {
+        weir_json_put_key(out, names[i]);
+        r->next.part = (unsigned)i;
+        r->next.number = 0;
+        c->n_findings = 0;
+        st = agent_work(c, names[i], case_question(&r->outputs, c, names[i]), out);
+    }
+    weir_json_put_end_object(out);
+    return st;
+}
+
+static enum weir_status run_main(struct agent_case *c, struct weir_buf *out)
+{
+    const struct replay *r = c->user;
+    const char *agent = main_agent(&r->outputs);
+    if (!agent) return WEIR_CORRUPT;
+    return agent_work(c, agent, case_question(&r->outputs, c, agent), out);
+}
+
+static void keep_nothing(void *user, struct weir_slice id, bool is_change, struct weir_slice body)
+{
+    (void)user;
+    (void)id;
+    (void)is_change;
+    (void)body;
+}
+
+static enum weir_status run_remember(struct agent_case *c, struct weir_buf *out)
+{
+    struct weir_buf brought;
+    struct memory_origin origin = {c->turn_id, clock_wall_ms(c->clock), c->memory};
+    weir_buf_init(&brought, FLOW_OUTPUT_BYTES);
+    enum weir_status st = agent_remember(c, &brought);
+    if (st == WEIR_OK) st = weir_buf_status(&brought);
+    if (st == WEIR_OK)
+        st = memory_complete(out, weir_buf_slice(&brought), &origin, keep_nothing, NULL);
+    weir_buf_fini(&brought);
+    return st;
+}
+
+static const struct {
+    const char *name;
+    enum weir_status (*run)(struct agent_case *c, struct weir_buf *out);
+} runs[] = {
+    {"classify_vagueness", agent_classify}, {"route", agent_route},
+    {"rephrase_per_agent", agent_rephrase}, {"run_supporting_agents", run_support},
+    {"run_main_agent", run_main},           {"reflection", agent_reflect},
+    {"validation_gates", agent_validate},   {"synthesis", agent_synthesize},
+    {"memory_extraction", run_remember},
+};
+
+static enum weir_status run_again(struct replay *r, const char *step, struct weir_buf *out)
+{
+    struct agent_case c;
+    case_init(&c, r->id, weir_json_get_str(r->turn, "messages"));
+    case_set_context(&c, r->context);
+    c.data = r->data.data;
+    c.clock = r->turns->options.clock;
+    c.arena = &r->arena;
+    c.output = case_output;
+    c.user = r;
+    set_models(&c, r);
+    r->next = (struct call_place){.step = r->steps[r->at].number};
+    arena_reset(&r->arena);
+    for (size_t i = 0; i < sizeof runs / sizeof *runs; i++)
+        if (strcmp(runs[i].name, step) == 0) return runs[i].run(&c, out);
+    return WEIR_CORRUPT;
+}
+
 /* ---- step by step ---- */
 
-static void put_step(struct replay *r, const struct weir_json *is, const char *why)
+/* Differences of requests are written while it runs; those of the output follow. */
+static enum weir_status replay_step(struct replay *r)
 {
+    struct weir_buf out;
+    const struct weir_json *is = NULL;
     struct difference d = {.out = r->out};
+    r->differences = &d;
+    r->why[0] = '\0';
     weir_json_put_begin_object(r->out);
     weir_json_put_key(r->out, "name");
     weir_json_put_str(r->out, r->steps[r->at].name);
     weir_json_put_key(r->out, "differences");
     weir_json_put_begin_array(r->out);
-    if (is) compare(&d, "", r->steps[r->at].output, is);
-    weir_json_put_end_array(r->out);
-    weir_json_put_key(r->out, "same");
-    weir_json_put_bool(r->out, is && d.n == 0);
-    weir_json_put_key(r->out, "error");
-    weir_json_put_str(r->out, is ? NULL : why);
-    weir_json_put_end_object(r->out);
-    if (!is || d.n > 0) r->is_same = false;
-}
-
-static enum weir_status replay_step(struct replay *r)
-{
-    struct weir_buf out;
-    const struct weir_json *is = NULL;
     weir_buf_init(&out, FLOW_OUTPUT_BYTES);
     enum weir_status st = run_again(r, r->steps[r->at].name, &out);
     if (st == WEIR_OK) st = weir_buf_status(&out);
     if (st == WEIR_OK) st = weir_json_parse(r->doc, weir_buf_slice(&out), &is, NULL);
     weir_buf_fini(&out);
     if (st == WEIR_NOMEM) return st;
-    put_step(r, is, weir_status_text(st));
+    if (is) compare(&d, "", r->steps[r->at].output, is);
+    weir_json_put_end_array(r->out);
+    weir_json_put_key(r->out, "same");
+    weir_json_put_bool(r->out, is && d.n == 0);
+    weir_json_put_key(r->out, "error");
+    weir_json_put_str(r->out, is ? NULL : r->why[0] ? r->why : weir_status_text(st));
+    weir_json_put_end_object(r->out);
+    if (!is || d.n > 0) r->is_same = false;
     return WEIR_OK;
 }
 
@@ -321,11 +406,16 @@ enum weir_status turn_replay(struct turns *t, struct weir_slice id, struct weir_
     r->out = out;
     r->is_same = true;
     r->outputs = (struct outputs){recorded, r};
+    r->calls_end = &r->calls;
     r->doc = weir_json_doc_new(VALUES_BYTES);
     arena_init(&r->arena, FLOW_ARENA_BYTES);
     enum weir_status st = r->doc ? read_turn(r) : WEIR_NOMEM;
     if (st == WEIR_OK) st = replay_all(r, from);
     if (r->data.data) shelf_give(&t->shelf, &r->data);
+    for (struct call_found *f = r->calls, *next; f; f = next) {
+        next = f->next;
+        call_found_free(f);
+    }
     arena_fini(&r->arena);
     weir_json_doc_free(r->doc);
     mem_free(r);

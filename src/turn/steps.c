@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The nine steps of a turn, as a table, and what stands between the engine, which knows nothing of
- * agents, and the agents, which know nothing of the engine: the case that an agent works on, its
- * failures as those of a step, and the warning about cost.
+ * agents, and the agents, which know nothing of the engine: the case that an agent works on, and
+ * its failures as those of a step. Each agent is a part of its step, and one that needs an answer
+ * of a model is called again when it has come: see ask.c.
  *
  *   path    | steps that run
  *   --------+-------------------------------------------------------------
@@ -12,9 +13,10 @@
  */
 #include "agent/agent.h"
 #include "base/check.h"
+#include "base/mem.h"
 #include "base/slice.h"
+#include "turn/ask.h"
 #include "turn/memory.h"
-#include "turn/turn_impl.h"
 
 enum {
     CONTEXT_JSON_BYTES = 8 << 20, /* what a turn is given of memory, as values */
@@ -24,14 +26,13 @@ enum {
     LONG_LIMIT_MS = 10 * 60 * 1000,
 };
 
-static const double default_cost_warn_usd = 0.50;
-
 /* ---- a case ---- */
 
-/* One agent at work. */
+/* One pass of an agent at work. */
 struct work {
     struct agent_case c;
     struct flow_step *step;
+    struct asker *asker;
     const struct outputs *outputs;
     struct shelved data;
     struct weir_json_doc *context;
@@ -56,13 +57,28 @@ static const struct weir_json *case_output(void *user, const char *step)
 static void case_emit(void *user, const char *type, struct weir_slice json)
 {
     const struct work *w = user;
-    flow_emit(w->step, type, json);
+    asker_emit(w->asker, type, json);
 }
 
-static void case_spend(void *user, double usd)
+static enum weir_status case_ask(void *user, const struct model_request *request, const char *agent,
+                                 const struct model_answer **answer)
 {
-    const struct work *w = user;
-    flow_add_cost(w->step, usd);
+    struct work *w = user;
+    const struct call_found *f;
+    enum weir_status st = asker_ask(w->asker, request, agent, &f);
+    if (st != WEIR_OK) return st;
+    if (f->call.ended_ms > f->call.began_ms)
+        w->c.waited_ms += (uint64_t)(f->call.ended_ms - f->call.began_ms);
+    *answer = &f->answer;
+    return WEIR_OK;
+}
+
+static void set_models(struct agent_case *c, struct models *m)
+{
+    for (int role = 0; m && role < MODEL_N_ROLES; role++) {
+        c->has_model[role] = models_has(m, (enum model_role)role);
+        if (c->has_model[role]) c->ask = case_ask;
+    }
 }
 
 static enum weir_status parse_context(struct work *w, struct weir_slice body,
@@ -105,18 +121,19 @@ static enum weir_status load_context(struct work *w)
     return WEIR_OK;
 }
 
-static enum weir_status work_begin(struct work *w, struct flow_step *s, const struct outputs *o,
+static enum weir_status work_begin(struct work *w, struct asker *asker, const struct outputs *o,
                                    struct arena *arena)
 {
+    struct flow_step *s = asker->step;
     struct turns *t = flow_user(s);
-    *w = (struct work){.step = s, .outputs = o};
+    *w = (struct work){.step = s, .asker = asker, .outputs = o};
     case_init(&w->c, flow_id(s), weir_json_get_str(flow_input(s), "messages"));
     w->c.clock = flow_clock(s);
     w->c.arena = arena;
     w->c.output = case_output;
     w->c.emit = case_emit;
-    w->c.spend = case_spend;
     w->c.user = w;
+    set_models(&w->c, t->options.models);
     enum weir_status st = shelf_take(&t->shelf, flow_owner(s), &w->data);
     w->c.data = w->data.data;
     return st == WEIR_OK ? load_context(w) : st;
@@ -129,55 +146,74 @@ static void work_end(struct work *w)
     weir_json_doc_free(w->context);
 }
 
-/* ---- the end of a step ---- */
+/* ---- an attempt ---- */
 
-struct spent {
-    double usd;
+typedef enum weir_status (*agent_fn)(struct agent_case *c, struct weir_buf *out);
+
+/* An agent in its own part of the step, over all passes. */
+struct lane {
+    struct asker asker;
+    const char *agent; /* of step 4 */
+    struct weir_buf out;
+    enum weir_status status;
+    char why[AGENT_WHY_BYTES];
 };
 
-static enum weir_status add_spent(void *user, const struct flow_step_info *info)
+struct attempt {
+    struct list_node node;
+    agent_fn fn; /* NULL: step 4, whose output has one member for each agent */
+    size_t n;
+    struct lane lanes[];
+};
+
+static struct attempt *attempt_new(struct flow_step *s, agent_fn fn, size_t n)
 {
-    struct spent *spent = user;
-    if (info->output.len > 0) spent->usd += info->cost_usd;
-    return WEIR_OK;
+    struct turns *t = flow_user(s);
+    struct attempt *a = mem_zalloc(sizeof *a + n * sizeof a->lanes[0]);
+    if (!a) return NULL;
+    a->fn = fn;
+    a->n = n;
+    for (size_t i = 0; i < n; i++) asker_init(&a->lanes[i].asker, t, s, (unsigned)i);
+    pthread_mutex_lock(&t->attempts_lock);
+    list_push_back(&t->attempts, &a->node);
+    pthread_mutex_unlock(&t->attempts_lock);
+    return a;
 }
 
-void steps_warn_of_cost(struct flow_step *s)
+static void attempt_free(struct attempt *a)
 {
-    const struct turns *t = flow_user(s);
-    struct spent spent = {0};
-    char at[CLOCK_TEXT_BYTES];
-    struct weir_buf json;
-    double limit = t->options.cost_warn_usd > 0 ? t->options.cost_warn_usd : default_cost_warn_usd;
-    if (flow_cost(s) <= limit) return;
-    /* The step whose end passes the limit tells it, and no later one. */
-    if (flow_each_step(flow_store(s), flow_id(s), add_spent, &spent) != WEIR_OK) return;
-    if (spent.usd > limit) return;
-    clock_format(at, clock_wall_ms(flow_clock(s)));
-    weir_buf_init(&json, 512);
-    weir_json_put_begin_object(&json);
-    weir_json_put_key(&json, "turn_id");
-    weir_json_put_string(&json, flow_id(s));
-    weir_json_put_key(&json, "cost_usd");
-    weir_json_put_double(&json, flow_cost(s));
-    weir_json_put_key(&json, "threshold_usd");
-    weir_json_put_double(&json, limit);
-    weir_json_put_key(&json, "at");
-    weir_json_put_str(&json, at);
-    weir_json_put_end_object(&json);
-    if (weir_buf_status(&json) == WEIR_OK) flow_emit(s, "cost_warning", weir_buf_slice(&json));
-    weir_buf_fini(&json);
-}
-
-static void finish(struct flow_step *s, enum weir_status st, const char *why,
-                   const struct weir_buf *out)
-{
-    if (st == WEIR_OK) st = weir_buf_status(out);
-    if (st == WEIR_OK) {
-        steps_warn_of_cost(s);
-        flow_done(s, weir_buf_slice(out));
-        return;
+    for (size_t i = 0; i < a->n; i++) {
+        asker_fini(&a->lanes[i].asker);
+        weir_buf_fini(&a->lanes[i].out);
     }
+    mem_free(a);
+}
+
+void steps_forget_attempts(struct turns *t)
+{
+    struct list_node *node;
+    while ((node = list_pop_front(&t->attempts)))
+        attempt_free(CONTAINER_OF(node, struct attempt, node));
+}
+
+static void abort_calls(void *attempt)
+{
+    struct attempt *a = attempt;
+    for (size_t i = 0; i < a->n; i++) asker_abort(&a->lanes[i].asker);
+}
+
+static bool next_thought(void *attempt, struct weir_buf *json)
+{
+    struct attempt *a = attempt;
+    for (size_t i = 0; i < a->n; i++)
+        if (asker_next_thought(&a->lanes[i].asker, json)) return true;
+    return false;
+}
+
+/* ---- its end ---- */
+
+static void fail_step(struct flow_step *s, enum weir_status st, const char *why)
+{
     struct flow_failure failure = {.code = st, .is_final = !weir_status_is_retryable(st)};
     size_t len = strlen(why);
     if (len >= sizeof failure.message) len = sizeof failure.message - 1;
@@ -185,31 +221,106 @@ static void finish(struct flow_step *s, enum weir_status st, const char *why,
     flow_fail(s, &failure);
 }
 
-/* Whether it is to end before it has begun; it has ended then. */
-static bool gave_up(struct flow_step *s)
+/* The first one that has failed; NULL: none. */
+static const struct lane *find_failed(const struct attempt *a)
 {
-    bool is_aborted = flow_is_aborted(s);
-    if (is_aborted) finish(s, WEIR_CANCELLED, "", NULL);
-    return is_aborted;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->lanes[i].status != WEIR_OK) return &a->lanes[i];
+    return NULL;
 }
 
-/* ---- steps of one call ---- */
+static void put_members(struct weir_buf *out, const struct attempt *a)
+{
+    weir_json_put_begin_object(out);
+    for (size_t i = 0; i < a->n; i++) {
+        weir_json_put_key(out, a->lanes[i].agent);
+        weir_buf_append_slice(out, weir_buf_slice(&a->lanes[i].out));
+    }
+    weir_json_put_end_object(out);
+}
 
-typedef enum weir_status (*agent_fn)(struct agent_case *c, struct weir_buf *out);
+static void finish(struct flow_step *s, const struct attempt *a)
+{
+    struct weir_buf members;
+    if (a->fn) {
+        flow_done(s, weir_buf_slice(&a->lanes[0].out));
+        return;
+    }
+    weir_buf_init(&members, FLOW_OUTPUT_BYTES);
+    put_members(&members, a);
+    enum weir_status st = weir_buf_status(&members);
+    if (st == WEIR_OK) flow_done(s, weir_buf_slice(&members));
+    else fail_step(s, st, "");
+    weir_buf_fini(&members);
+}
+
+static void join(struct flow_step *s)
+{
+    struct turns *t = flow_user(s);
+    struct attempt *a = flow_data(s);
+    const struct lane *failed = find_failed(a);
+    if (!failed) finish(s, a);
+    else if (failed->asker.has_failed) flow_fail(s, &failed->asker.failure);
+    else fail_step(s, failed->status, failed->why);
+    pthread_mutex_lock(&t->attempts_lock);
+    list_remove(&a->node);
+    pthread_mutex_unlock(&t->attempts_lock);
+    attempt_free(a);
+}
+
+/* ---- its passes ---- */
+
+static enum weir_status call_agent(const struct attempt *a, struct lane *l, struct work *w)
+{
+    if (a->fn) return a->fn(&w->c, &l->out);
+    return agent_work(&w->c, l->agent, case_question(w->outputs, &w->c, l->agent), &l->out);
+}
+
+static enum weir_status run_pass(const struct attempt *a, struct lane *l, struct arena *arena)
+{
+    struct work w;
+    struct outputs outputs = outputs_of(l->asker.step);
+    enum weir_status st = work_begin(&w, &l->asker, &outputs, arena);
+    if (st == WEIR_OK) st = call_agent(a, l, &w);
+    memcpy(l->why, w.c.why, sizeof l->why);
+    work_end(&w);
+    return st;
+}
+
+static void run_part(struct flow_step *s, size_t i)
+{
+    const struct attempt *a = flow_data(s);
+    struct lane *l = &((struct attempt *)flow_data(s))->lanes[i];
+    if (!asker_begin(&l->asker)) {
+        l->status = l->asker.failure.code;
+        return;
+    }
+    weir_buf_init(&l->out, FLOW_OUTPUT_BYTES);
+    l->status = asker_end(&l->asker, run_pass(a, l, flow_part_arena(s, i)));
+    if (l->status == WEIR_OK) l->status = weir_buf_status(&l->out);
+    if (l->status == WEIR_OK) return;
+    weir_buf_fini(&l->out);
+    if (l->status == WEIR_PENDING) flow_part_wait(s, i);
+}
+
+static void begin(struct flow_step *s, struct attempt *a)
+{
+    if (!a) {
+        fail_step(s, WEIR_NOMEM, "");
+        return;
+    }
+    flow_set_data(s, a);
+    flow_set_source(s, "agent.thought", next_thought, a);
+    flow_on_abort(s, abort_calls, a);
+    flow_parallel(s, a->n, run_part, join);
+}
 
 static void call(struct flow_step *s, agent_fn fn)
 {
-    struct work w;
-    struct weir_buf out;
-    struct outputs outputs = outputs_of(s);
-    if (gave_up(s)) return;
-    weir_buf_init(&out, FLOW_OUTPUT_BYTES);
-    enum weir_status st = work_begin(&w, s, &outputs, flow_arena(s));
-    if (st == WEIR_OK) st = fn(&w.c, &out);
-    work_end(&w);
-    finish(s, st, w.c.why, &out);
-    weir_buf_fini(&out);
+    begin(s, attempt_new(s, fn, 1));
 }
+
+/* ---- steps of one agent ---- */
 
 static void classify(struct flow_step *s)
 {
@@ -256,74 +367,15 @@ static void run_main(struct flow_step *s)
     call(s, work_as_main);
 }
 
-/* Supporting agents work at the same time, on threads of their own. */
-struct part {
-    const char *agent;
-    struct weir_buf out;
-    enum weir_status status;
-    char why[AGENT_WHY_BYTES];
-};
-
-struct parts {
-    size_t n;
-    struct part parts[MAX_SUPPORTING];
-};
-
-static void run_part(struct flow_step *s, size_t i)
-{
-    struct parts *p = flow_data(s);
-    struct part *part = &p->parts[i];
-    struct outputs outputs = outputs_of(s);
-    struct work w;
-    part->status = work_begin(&w, s, &outputs, flow_part_arena(s, i));
-    if (part->status == WEIR_OK)
-        part->status =
-            agent_work(&w.c, part->agent, case_question(&outputs, &w.c, part->agent), &part->out);
-    if (part->status == WEIR_OK) part->status = weir_buf_status(&part->out);
-    memcpy(part->why, w.c.why, sizeof part->why);
-    work_end(&w);
-}
-
-static void join_parts(struct flow_step *s)
-{
-    struct parts *p = flow_data(s);
-    struct weir_buf out;
-    enum weir_status st = WEIR_OK;
-    const char *why = "";
-    weir_buf_init(&out, FLOW_OUTPUT_BYTES);
-    weir_json_put_begin_object(&out);
-    for (size_t i = 0; i < p->n; i++) {
-        struct part *part = &p->parts[i];
-        if (st == WEIR_OK && part->status != WEIR_OK) {
-            st = part->status;
-            why = part->why;
-        }
-        weir_json_put_key(&out, part->agent);
-        weir_buf_append_slice(&out, weir_buf_slice(&part->out));
-        weir_buf_fini(&part->out);
-    }
-    weir_json_put_end_object(&out);
-    finish(s, st, why, &out);
-    weir_buf_fini(&out);
-}
-
+/* Supporting agents work at the same time, as far as there are threads. */
 static void support(struct flow_step *s)
 {
     const char *names[MAX_SUPPORTING];
     struct outputs outputs = outputs_of(s);
-    if (gave_up(s)) return;
-    struct parts *p = arena_alloc(flow_arena(s), sizeof *p);
-    if (!p) {
-        finish(s, WEIR_NOMEM, "", NULL);
-        return;
-    }
-    *p = (struct parts){.n = supporting_agents(&outputs, names)};
-    for (size_t i = 0; i < p->n; i++) {
-        p->parts[i].agent = names[i];
-        weir_buf_init(&p->parts[i].out, FLOW_OUTPUT_BYTES);
-    }
-    flow_set_data(s, p);
-    flow_parallel(s, p->n, run_part, join_parts);
+    size_t n = supporting_agents(&outputs, names);
+    struct attempt *a = attempt_new(s, NULL, n);
+    for (size_t i = 0; a && i < n; i++) a->lanes[i].agent = names[i];
+    begin(s, a);
 }
 
 /* ---- memory ---- */

@@ -4,7 +4,7 @@
  *
  *   {"turn_id","status","created_at","completed_at","cost_usd",
  *    "steps":[{"name","number","started_at","ended_at","attempts","cost_usd","input","output",
- *              "error"}…],
+ *              "error","model_calls":[{"purpose","provider","model","request","content",…}…]}…],
  *    "agents":[{"agent","step","question","summary","findings"}…],
  *    "gates":[{"finding_id","gate","verdict",…}…],"critic":[{"finding_id","verdict",…}…],
  *    "flagged":[…],"removed":[…]}
@@ -22,6 +22,8 @@ enum {
 
 struct tracing {
     struct weir_buf *out;
+    struct store *store;
+    struct weir_slice id;
     struct weir_json_doc *doc;
     const struct weir_json *turn, *context;
     struct {
@@ -74,6 +76,66 @@ static void put_failure(struct weir_buf *out, const struct flow_failure *f)
     weir_json_put_end_object(out);
 }
 
+/* The request is our own line of JSON. */
+static enum weir_status put_request(const struct tracing *t, struct call_place at)
+{
+    char id[CALL_ID_BYTES];
+    struct doc doc;
+    weir_json_put_key(t->out, "request");
+    enum weir_status st = store_doc_get(t->store, call_key(id, call_request_kind, t->id, at), &doc);
+    if (st == WEIR_NOT_FOUND) weir_json_put_null(t->out);
+    if (st != WEIR_OK) return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+    weir_buf_append_slice(t->out, doc.body);
+    doc_fini(&doc);
+    return WEIR_OK;
+}
+
+/* What the document says of the answer, under the same names. */
+static void put_answer(struct weir_buf *out, const struct weir_json *answer)
+{
+    static const char *const keys[] = {"provider", "model",    "status",   "why",    "stop",
+                                       "usage",    "cost_usd", "attempts", "content"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        put_member(out, keys[i], weir_json_get_str(answer, keys[i]));
+}
+
+static enum weir_status add_call(void *user, struct call_found *f)
+{
+    const struct tracing *t = user;
+    const struct call *c = &f->call;
+    int64_t took_ms = c->ended_ms - c->began_ms;
+    weir_json_put_begin_object(t->out);
+    weir_json_put_key(t->out, "purpose");
+    weir_json_put_str(t->out, c->purpose);
+    weir_json_put_key(t->out, "role");
+    weir_json_put_str(t->out, model_role_name(c->role));
+    weir_json_put_key(t->out, "agent");
+    weir_json_put_str(t->out, c->agent[0] ? c->agent : NULL);
+    weir_json_put_key(t->out, "part");
+    weir_json_put_uint(t->out, c->at.part);
+    weir_json_put_key(t->out, "number");
+    weir_json_put_uint(t->out, c->at.number);
+    put_time(t->out, "started_at", c->began_ms);
+    weir_json_put_key(t->out, "duration_ms");
+    weir_json_put_int(t->out, took_ms > 0 ? took_ms : 0);
+    weir_json_put_key(t->out, "earlier_usd");
+    weir_json_put_double(t->out, c->earlier_usd);
+    put_answer(t->out, f->json);
+    enum weir_status st = put_request(t, c->at);
+    weir_json_put_end_object(t->out);
+    call_found_free(f);
+    return st == WEIR_OK ? weir_buf_status(t->out) : st;
+}
+
+static enum weir_status put_calls(struct tracing *t, unsigned step)
+{
+    weir_json_put_key(t->out, "model_calls");
+    weir_json_put_begin_array(t->out);
+    enum weir_status st = calls_each(t->store, t->id, step, add_call, t);
+    weir_json_put_end_array(t->out);
+    return st;
+}
+
 static enum weir_status add_step(void *user, const struct flow_step_info *info)
 {
     struct tracing *t = user;
@@ -95,6 +157,8 @@ static enum weir_status add_step(void *user, const struct flow_step_info *info)
     put_input(t);
     put_member(t->out, "output", output);
     put_failure(t->out, info->failure);
+    st = put_calls(t, info->number);
+    if (st != WEIR_OK) return st;
     weir_json_put_end_object(t->out);
     t->cost_usd += info->cost_usd;
     /* The name outlives the call: it is looked up in the table of the steps. */
@@ -221,7 +285,8 @@ static enum weir_status put_trace(struct tracing *t, struct store *store, struct
 
 enum weir_status turn_trace(struct store *store, struct weir_slice id, struct weir_buf *out)
 {
-    struct tracing t = {.out = out, .doc = weir_json_doc_new(VALUES_BYTES)};
+    struct tracing t = {
+        .out = out, .store = store, .id = id, .doc = weir_json_doc_new(VALUES_BYTES)};
     if (!t.doc) return WEIR_NOMEM;
     enum weir_status st = load(&t, store, turn_key(id), &t.turn);
     if (st == WEIR_OK) st = load(&t, store, context_key(id), &t.context);

@@ -13,6 +13,7 @@
  *   document "turn" ID          the Turn as clients see it, for ever. Owner: whose turn it is
  *   document "turn_slot" OWNER/N   while it is in flight: one of the owner's places
  *   document "turn_context" ID  what it was given beside its messages: memory, for ever
+ *   documents "turn_request" and "turn_call" ID/SS/PP/KK  calls of models, for ever: calls.c
  *   log "turns/ID"              its events, for an hour after its end
  *   and the documents of its run, see flow/flow.h.
  * A turn begins by one commit and ends by one commit: all of these agree at any instant.
@@ -29,6 +30,7 @@
 #include "flow/flow.h"
 
 struct turns;
+struct models; /* model/model.h */
 
 enum {
     TURN_ID_LEN = 5 + 26,        /* "turn_" and a ULID */
@@ -44,10 +46,14 @@ enum {
 struct turns_options {
     unsigned user_turns;  /* 3: of one owner in flight */
     double cost_warn_usd; /* 0.50: cost_warning is sent when the sum passes this */
+    double max_turn_usd;  /* no call begins when a turn has cost this: it fails; 0: no cap */
     unsigned pace_ms;     /* before each step, so that people can watch; 0: none */
     unsigned n_threads;   /* for steps: one for each processor */
     const struct clock *clock;
     const struct trace *trace;
+    /* Whom agents ask; NULL: they are on their own. Borrowed from turns_new() to turns_stop(); to
+     * be freed before turns_free(), so that whoever waits for an answer is told. */
+    struct models *models;
 };
 
 WEIR_MUST_CHECK enum weir_status turns_new(struct turns **out, struct store *store,

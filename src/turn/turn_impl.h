@@ -6,6 +6,8 @@
  *   turns.c     the engine's life; how a turn begins and ends
  *   steps.c     the nine steps, on the agents
  *   case.c      what an agent is given
+ *   ask.c       agents that ask models: pending answers, thoughts, costs
+ *   calls.c     what is kept of calls of models
  *   replay.c    running a turn again, beside what it was
  *   result.c    what a completed turn says
  *   memory.c    an entry of memory
@@ -19,8 +21,10 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "base/list.h"
 #include "base/ulid.h"
 #include "data/dataset.h"
+#include "model/model.h"
 #include "turn/turn.h"
 
 /* ---- turn.c ---- */
@@ -91,6 +95,58 @@ void case_set_context(struct agent_case *c, const struct weir_json *context);
 /* The question for an agent: what step 3 made of it, or the user's own words. */
 struct weir_slice case_question(const struct outputs *o, const struct agent_case *c,
                                 const char *agent);
+
+/* ---- calls.c: what is kept of calls of models ---- */
+
+enum {
+    CALLS = 100, /* of one part of a step */
+    CALL_ID_BYTES = TURN_ID_LEN + 12,
+    CALL_HASH_BYTES = 65,
+    CALL_NAME_BYTES = 48, /* of an agent, of what it is for */
+};
+
+struct call_place {
+    unsigned step;   /* its number */
+    unsigned part;   /* of the step, from 0 */
+    unsigned number; /* in the order of asking, from 0 */
+};
+
+struct call {
+    struct call_place at;
+    enum model_role role;
+    char agent[CALL_NAME_BYTES]; /* whose thoughts it is; empty: nobody's */
+    char purpose[CALL_NAME_BYTES];
+    char hash[CALL_HASH_BYTES]; /* of the request */
+    int64_t began_ms, ended_ms;
+    double earlier_usd; /* what was asked in its place before, and was of no use, has cost */
+};
+
+extern const char call_kind[], call_request_kind[];
+struct doc_key call_key(char out[CALL_ID_BYTES], const char *kind, struct weir_slice turn,
+                        struct call_place at);
+void call_hash(char out[CALL_HASH_BYTES], struct weir_slice request);
+void call_put(struct weir_buf *out, const struct call *call, const struct model_answer *answer);
+
+/* One that is in the store. */
+struct call_found {
+    struct call_found *next;
+    struct call call;
+    struct model_answer answer;
+    const struct weir_json *json; /* the answer */
+    struct weir_json_doc *doc;
+    struct weir_buf content;
+};
+void call_found_free(struct call_found *f); /* NULL is allowed */
+/* WEIR_NOT_FOUND, WEIR_CORRUPT, WEIR_NOMEM, WEIR_LIMIT; what the store says. */
+WEIR_MUST_CHECK enum weir_status call_find(struct store *store, struct weir_slice turn,
+                                           struct call_place at, struct call_found **out);
+/*
+ * Those of a step, or of all steps when it is 0, in order. `each` takes it over, and returns
+ * WEIR_OK to go on.
+ */
+typedef enum weir_status (*call_fn)(void *user, struct call_found *f);
+WEIR_MUST_CHECK enum weir_status calls_each(struct store *store, struct weir_slice turn,
+                                            unsigned step, call_fn each, void *user);
 
 /* ---- shelf.c: people's data in memory, between two steps ---- */
 
@@ -171,11 +227,16 @@ struct turns {
     pthread_mutex_t id_lock;
     struct ulid_source ids;
     unsigned n_slots; /* places of an owner that may be taken: from other settings, too */
+    pthread_mutex_t models_lock;
+    bool is_stopped;           /* the models may be gone; under that lock */
+    pthread_mutex_t cost_lock; /* whose cost passes the limit */
+    pthread_mutex_t attempts_lock;
+    struct list attempts; /* at steps, all that there are */
 };
 
 /* ---- steps.c ---- */
 
 enum { TURN_STEPS = 9 };
 extern const struct step turn_steps[TURN_STEPS];
-/* The event cost_warning, if the step's end is where the sum passes the limit. */
-void steps_warn_of_cost(struct flow_step *s);
+/* Attempts that nobody goes on with. */
+void steps_forget_attempts(struct turns *t);

@@ -13,6 +13,8 @@
 #include "base/slice.h"
 #include "turn/turn_impl.h"
 
+static const double cost_warn_usd = 0.50;
+
 enum {
     USER_TURNS = 3,
     TURN_BYTES = STORE_DOC_BYTES,
@@ -97,6 +99,7 @@ static enum weir_status code_of(enum weir_status st)
 {
     switch (st) {
     case WEIR_CANCELLED:
+    case WEIR_COST:
     case WEIR_UPSTREAM:
     case WEIR_UNPROCESSABLE:
     case WEIR_STORAGE: return st;
@@ -138,7 +141,6 @@ static void fail_turn(struct flow_step *s, const struct flow_failure *f, int64_t
     put_error(&error, s, f);
     view.completed_ms = ended_ms;
     view.error = weir_buf_slice(&error);
-    steps_warn_of_cost(s);
     put_turn(s, &view);
     end_event(s, "turn.failed", "error", view.error);
     weir_buf_fini(&error);
@@ -194,6 +196,7 @@ static void set_options(struct turns *t, const struct turns_options *o)
     t->options = *o;
     if (t->options.user_turns == 0) t->options.user_turns = USER_TURNS;
     if (!t->options.clock) t->options.clock = &clock_system;
+    if (t->options.cost_warn_usd <= 0) t->options.cost_warn_usd = cost_warn_usd;
     t->workflow = (struct workflow){.name = "turn",
                                     .steps = turn_steps,
                                     .n_steps = TURN_STEPS,
@@ -213,6 +216,10 @@ enum weir_status turns_new(struct turns **out, struct store *store, const struct
     set_options(t, o);
     shelf_init(&t->shelf, store);
     pthread_mutex_init(&t->id_lock, NULL);
+    pthread_mutex_init(&t->models_lock, NULL);
+    pthread_mutex_init(&t->cost_lock, NULL);
+    pthread_mutex_init(&t->attempts_lock, NULL);
+    list_init(&t->attempts);
     ulid_source_init(&t->ids, t->options.clock);
     t->workflows[0] = &t->workflow;
     struct flow_options flow = {.workflows = t->workflows,
@@ -255,6 +262,9 @@ enum weir_status turns_start(struct turns *t)
 void turns_stop(struct turns *t, unsigned grace_ms)
 {
     flow_stop(checked(t)->flow, grace_ms);
+    pthread_mutex_lock(&t->models_lock);
+    t->is_stopped = true;
+    pthread_mutex_unlock(&t->models_lock);
 }
 
 void turns_free(struct turns *t)
@@ -263,8 +273,12 @@ void turns_free(struct turns *t)
     pacer_stop(checked(t)->pacer);
     flow_free(t->flow);
     pacer_free(t->pacer);
+    steps_forget_attempts(t);
     shelf_fini(&t->shelf);
     pthread_mutex_destroy(&t->id_lock);
+    pthread_mutex_destroy(&t->models_lock);
+    pthread_mutex_destroy(&t->cost_lock);
+    pthread_mutex_destroy(&t->attempts_lock);
     t->magic = 0;
     mem_free(t);
 }

@@ -1,19 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Whole turns on agents of the tests' own: which steps run, what they are given, what a turn says
- * in the end, and what becomes of failures, costs and memory.
+ * in the end, and what becomes of failures and memory.
  */
-#include "turn/turn_impl.h"
-
-#include <stdio.h>
-
 #include "agent/agent.h"
-#include "base/mem.h"
-#include "base/slice.h"
-#include "t.h"
+#include "desk.h"
 #include "turn/memory.h"
-
-enum { WAIT_S = 20, TEXT_BYTES = 1 << 16 };
 
 /* ---- agents ---- */
 
@@ -22,7 +14,6 @@ static struct {
     const char *vagueness, *route, *answer, *entries;
     enum weir_status fails; /* of the main agent */
     unsigned n_fails;       /* so often */
-    double costs;           /* of each of its attempts */
     pthread_mutex_t lock;
     char calls[1024];
     char memory[4096];
@@ -77,7 +68,6 @@ enum weir_status agent_work(struct agent_case *c, const char *agent, struct weir
     bool is_main = strcmp(agent, "data_science") == 0;
     note(agent);
     c->emit(c->user, "agent.started", SLICE("{}"));
-    if (is_main && script.costs > 0) c->spend(c->user, script.costs);
     if (is_main && script.n_fails > 0) {
         script.n_fails--;
         snprintf(c->why, sizeof c->why, "the model is out");
@@ -130,144 +120,15 @@ enum weir_status agent_remember(struct agent_case *c, struct weir_buf *out)
     return WEIR_OK;
 }
 
-/* ---- a store with turns ---- */
-
-static struct {
-    struct store *store;
-    struct turns *turns;
-    struct fake_clock clock;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    unsigned n_sealed;
-} desk = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
-
-static void on_news(void *user, const struct store_news *news, size_t n)
-{
-    (void)user;
-    pthread_mutex_lock(&desk.lock);
-    for (size_t i = 0; i < n; i++)
-        if (news[i].is_sealed && turn_of_log(news[i].log).len > 0) desk.n_sealed++;
-    pthread_cond_broadcast(&desk.changed);
-    pthread_mutex_unlock(&desk.lock);
-}
-
 static void open_desk(void)
 {
-    struct store_options store = {.on_news = on_news, .clock = &desk.clock.clock};
-    struct store_error error;
-    struct turns_options options = {.clock = &desk.clock.clock, .n_threads = 2};
-    fake_clock_init(&desk.clock, 1700000000000);
-    desk.n_sealed = 0;
-    T_EQ(store_open(&desk.store, t_temp_dir(), &store, &error), WEIR_OK);
-    T_EQ(turns_new(&desk.turns, desk.store, &options), WEIR_OK);
-    T_EQ(turns_start(desk.turns), WEIR_OK);
+    desk_open(t_temp_dir(), &(struct turns_options){0});
     script.vagueness = "low";
     script.route = "{\"main\":\"data_science\",\"supporting\":[\"domain_expert\"],\"safety\":null}";
     script.answer = "It is 7.";
     script.entries = "";
     script.n_fails = 0;
-    script.costs = 0;
     script.calls[0] = 0;
-}
-
-static void close_desk(void)
-{
-    turns_stop(desk.turns, 1000);
-    turns_free(desk.turns);
-    store_close(desk.store);
-}
-
-static enum weir_status decide(void *user, struct commit_view *view, struct commit *c)
-{
-    return turn_draft_decide(user, view, c);
-}
-
-/* Makes a turn; its id is in `id` unless the commit is refused. */
-static enum weir_status make(char id[TURN_ID_LEN + 1], const char *messages)
-{
-    struct turn_draft draft;
-    const struct weir_json *json;
-    struct weir_json_doc *doc = weir_json_doc_new(0);
-    T_EQ(weir_json_parse(doc, weir_slice_of(messages), &json, NULL), WEIR_OK);
-    struct turn_request request = {
-        .owner = SLICE("ann"), .request_id = SLICE("req_1"), .messages = json, .has_memory = true};
-    T_EQ(turn_draft_init(&draft, desk.turns, &request), WEIR_OK);
-    struct commit *c = commit_new(0);
-    commit_decide(c, false, decide, &draft);
-    enum weir_status st = store_commit_wait(desk.store, c).status;
-    memcpy(id, draft.id, TURN_ID_LEN + 1);
-    turn_draft_fini(&draft);
-    weir_json_doc_free(doc);
-    return st;
-}
-
-/* Waits until so many turns have ended; time goes by meanwhile when `pauses`. */
-static void wait_ended(unsigned n, bool pauses)
-{
-    pthread_mutex_lock(&desk.lock);
-    for (int i = 0; desk.n_sealed < n && i < WAIT_S * 100; i++) {
-        struct timespec at;
-        clock_gettime(CLOCK_REALTIME, &at);
-        at.tv_nsec += 10000000;
-        if (at.tv_nsec >= 1000000000) {
-            at.tv_nsec -= 1000000000;
-            at.tv_sec++;
-        }
-        pthread_cond_timedwait(&desk.changed, &desk.lock, &at);
-        if (!pauses) continue;
-        pthread_mutex_unlock(&desk.lock);
-        fake_clock_advance(&desk.clock, 2000ull * 1000000);
-        flow_wake(desk.turns->flow);
-        pthread_mutex_lock(&desk.lock);
-    }
-    T_EQ(desk.n_sealed, n);
-    pthread_mutex_unlock(&desk.lock);
-}
-
-static const char question[] = "[{\"role\":\"user\",\"content\":\"How much?\"}]";
-
-/* One turn from the beginning to the end; its Turn and its events, as text. */
-static char turn_text[TEXT_BYTES], event_text[TEXT_BYTES];
-
-static void look(const char *id)
-{
-    struct doc doc;
-    struct log_read read;
-    char log[TURN_LOG_BYTES];
-    T_EQ(store_doc_get(desk.store, turn_key(weir_slice_of(id)), &doc), WEIR_OK);
-    snprintf(turn_text, sizeof turn_text, "%.*s", (int)doc.body.len, doc.body.ptr);
-    T_EQ_STR(doc.owner, "ann");
-    doc_fini(&doc);
-    store_read(desk.store, turn_log(log, weir_slice_of(id)), 1, TEXT_BYTES, &read);
-    T_EQ(read.n_chunks, 1);
-    event_text[0] = 0;
-    for (unsigned i = 0; i < read.n_chunks; i++) {
-        snprintf(event_text, sizeof event_text, "%.*s", (int)read.chunks[i]->len,
-                 read.chunks[i]->bytes);
-        chunk_unref(read.chunks[i]);
-    }
-}
-
-static void run_turn(bool pauses)
-{
-    char id[TURN_ID_LEN + 1];
-    unsigned n = desk.n_sealed;
-    T_EQ(make(id, question), WEIR_OK);
-    turns_begin(desk.turns, weir_slice_of(id));
-    wait_ended(n + 1, pauses);
-    look(id);
-}
-
-static bool says(const char *text, const char *part)
-{
-    return strstr(text, part) != NULL;
-}
-
-static unsigned count(const char *text, const char *part)
-{
-    unsigned n = 0;
-    for (const char *at = text; (at = strstr(at, part)); at += strlen(part)) n++;
-    return n;
 }
 
 /* ---- ways ---- */
@@ -358,34 +219,17 @@ TEST(unknown_and_repeated_supporting_agents_are_left_out)
     close_desk();
 }
 
-/* ---- failures and costs ---- */
+/* ---- failures ---- */
 
-TEST(failed_attempts_are_tried_again_and_paid_for)
+TEST(failed_attempts_are_tried_again)
 {
     open_desk();
     script.fails = WEIR_UPSTREAM;
     script.n_fails = 2;
-    script.costs = 0.2;
     run_turn(true);
     T_EQ(count(script.calls, "data_science"), 3);
     T_EQ(count(script.calls, "rephrase"), 1);
     T_OK(says(turn_text, "\"status\":\"completed\""));
-    T_OK(says(turn_text, "\"cost_usd\":0.6"));
-    T_EQ(count(event_text, "event: cost_warning\n"), 1);
-    T_OK(says(event_text, "\"threshold_usd\":0.5"));
-    close_desk();
-}
-
-TEST(cost_below_the_limit_warns_nobody)
-{
-    open_desk();
-    script.costs = 0.5;
-    run_turn(false);
-    T_OK(says(turn_text, "\"cost_usd\":0.5"));
-    T_EQ(count(event_text, "cost_warning"), 0);
-    script.costs = 0.51;
-    run_turn(false);
-    T_EQ(count(event_text, "event: cost_warning\n"), 1);
     close_desk();
 }
 
@@ -394,7 +238,6 @@ TEST(turn_fails_when_the_retries_are_used_up)
     open_desk();
     script.fails = WEIR_UPSTREAM;
     script.n_fails = 100;
-    script.costs = 0.3;
     run_turn(true);
     T_EQ(count(script.calls, "data_science"), 3);
     T_OK(says(turn_text, "\"status\":\"failed\""));
@@ -403,7 +246,6 @@ TEST(turn_fails_when_the_retries_are_used_up)
               "model is out\",\"request_id\":\"req_1\",\"docs_url\":"
               "\"/docs/errors#upstream_unavailable\"}}"));
     T_OK(says(event_text, "event: turn.failed\ndata: {\"turn_id\":\"turn_"));
-    T_EQ(count(event_text, "event: cost_warning\n"), 1);
     T_OK(!says(turn_text, "\"completed_at\":null"));
     close_desk();
 }
@@ -449,8 +291,8 @@ TEST(places_are_given_back_by_every_end)
         script.n_fails = i % 2 ? 1 : 0;
         run_turn(false);
     }
-    for (int i = 0; i < 3; i++) T_EQ(make(id, question), WEIR_OK); /* and never begun */
-    T_EQ(make(id, question), WEIR_CONCURRENCY);
+    for (int i = 0; i < 3; i++) T_EQ(make(id, how_much), WEIR_OK); /* and never begun */
+    T_EQ(make(id, how_much), WEIR_CONCURRENCY);
     close_desk();
 }
 
@@ -542,18 +384,16 @@ TEST(trace_tells_attempts_inputs_and_gates)
     open_desk();
     script.fails = WEIR_UPSTREAM;
     script.n_fails = 1;
-    script.costs = 0.1;
-    T_EQ(make(id, question), WEIR_OK);
+    T_EQ(make(id, how_much), WEIR_OK);
     turns_begin(desk.turns, weir_slice_of(id));
     wait_ended(1, true);
     weir_buf_init(&out, 1 << 20);
     T_EQ(turn_trace(desk.store, weir_slice_of(id), &out), WEIR_OK);
     weir_buf_append_char(&out, 0);
     T_OK(says(out.ptr, "\"name\":\"run_main_agent\",\"number\":5,"));
-    T_OK(says(out.ptr,
-              "\"attempts\":2,\"cost_usd\":0.2,\"input\":{\"messages\":[{\"role\":\"user\","
-              "\"content\":\"How much?\"}],\"context\":{\"include_biomarkers\":false,"
-              "\"include_memory\":true,\"memory\":[]},\"classify_vagueness\":{"));
+    T_OK(says(out.ptr, "\"attempts\":2,\"cost_usd\":0,\"input\":{\"messages\":[{\"role\":\"user\","
+                       "\"content\":\"How much?\"}],\"context\":{\"include_biomarkers\":false,"
+                       "\"include_memory\":true,\"memory\":[]},\"classify_vagueness\":{"));
     T_OK(says(out.ptr, "\"gates\":[{\"finding_id\":\"ds-001\",\"gate\":\"bootstrap\","
                        "\"verdict\":\"passed\"}],\"critic\":[{\"finding_id\":\"ds-001\","
                        "\"verdict\":\"accept\"}],\"flagged\":[\"9\"],\"removed\":[]}"));
