@@ -2,6 +2,13 @@
 /*
  * Conversations of any text, messages separated by '|': every step of a turn gives JSON, the answer
  * is not empty, and each number in it has a home or is the person's own.
+ *
+ * Behind a byte of 1 stand the answers of models, separated by such bytes, given in their order
+ * whatever is asked, and then from the first again. One that begins with
+ *   {    is the object that was asked for           p    calls run_plan, with the rest as its plan
+ *   [    is content as it stands                    f    calls lookup_fact for a subject
+ *   !    has failed                                 else is text
+ * A step may find nothing to make of such answers; then the turn ends.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -21,6 +28,10 @@ struct turn {
     const char *names[STEPS];
     const struct weir_json *outputs[STEPS];
     size_t n;
+    struct weir_slice answers; /* of models */
+    size_t n_asked, at;
+    struct model_answer answer;
+    bool has_ended; /* early */
 };
 
 static void add(struct dataset *d, const char *name, double base)
@@ -70,14 +81,95 @@ static const struct weir_json *keep(struct turn *t, const char *step)
     return json;
 }
 
+/* ---- models ---- */
+
+static struct weir_slice next_answer(struct turn *t)
+{
+    if (t->at >= t->answers.len) t->at = 0;
+    const char *from = t->answers.ptr + t->at;
+    const char *end = memchr(from, 1, t->answers.len - t->at);
+    size_t len = end ? (size_t)(end - from) : t->answers.len - t->at;
+    t->at += len + 1;
+    return (struct weir_slice){from, len};
+}
+
+static void put_call(struct weir_buf *out, const char *name, struct weir_slice input)
+{
+    weir_buf_printf(out, "[{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"%s\",\"input\":", name);
+    weir_buf_append_slice(out, input);
+    weir_buf_append_str(out, "}]");
+}
+
+static void put_content(struct weir_buf *out, struct weir_slice piece)
+{
+    char kind = piece.len > 0 ? piece.ptr[0] : ' ';
+    struct weir_slice rest = {piece.ptr + 1, piece.len > 0 ? piece.len - 1 : 0};
+    if (kind == '[') weir_buf_append_slice(out, piece);
+    else if (kind == '{') put_call(out, "answer", piece);
+    else if (kind == 'p') put_call(out, "run_plan", rest);
+    else if (kind == 'f') {
+        struct weir_buf input;
+        weir_buf_init(&input, OUT_BYTES);
+        weir_buf_append_str(&input, "{\"subject\":");
+        weir_json_put_string(&input, rest);
+        weir_buf_append_char(&input, '}');
+        put_call(out, "lookup_fact", weir_buf_slice(&input));
+        weir_buf_fini(&input);
+    } else {
+        weir_buf_append_str(out, "[{\"type\":\"text\",\"text\":");
+        weir_json_put_string(out, piece);
+        weir_buf_append_str(out, "}]");
+    }
+}
+
+/* Answers live as long as the turn. */
+static enum weir_status ask(void *user, const struct model_request *request, const char *agent,
+                            const struct model_answer **answer)
+{
+    struct turn *t = user;
+    struct weir_buf content;
+    const struct weir_json *messages = NULL;
+    struct weir_slice piece = next_answer(t);
+    (void)agent;
+    fuzz_true("messages are JSON",
+              weir_json_parse(t->doc, request->messages, &messages, NULL) == WEIR_OK);
+    weir_buf_init(&content, OUT_BYTES);
+    put_content(&content, piece);
+    char *kept = arena_alloc(&t->arena, content.len + 1);
+    fuzz_true("memory", kept && weir_buf_status(&content) == WEIR_OK);
+    memcpy(kept, content.ptr, content.len);
+    bool has_failed = piece.len > 0 && piece.ptr[0] == '!';
+    t->answer =
+        (struct model_answer){.status = has_failed ? WEIR_UPSTREAM : WEIR_OK,
+                              .stop = piece.len % 7 == 6 ? MODEL_STOP_LENGTH : MODEL_STOP_END,
+                              .content = {kept, content.len}};
+    weir_buf_fini(&content);
+    *answer = &t->answer;
+    t->n_asked++;
+    fuzz_true("asking has an end", t->n_asked < 400);
+    return WEIR_OK;
+}
+
+/* Whether a step may end so: on models, answers may be of no use. */
+static bool is_fine(struct turn *t, enum weir_status st)
+{
+    bool is_useless = st == WEIR_UNPROCESSABLE || st == WEIR_UPSTREAM;
+    if (t->answers.len > 0 && is_useless) t->has_ended = true;
+    return st == WEIR_OK || t->has_ended;
+}
+
+/* ---- steps ---- */
+
 static const struct weir_json *run(struct turn *t, const char *step,
                                    enum weir_status (*fn)(struct agent_case *c,
                                                           struct weir_buf *out))
 {
+    if (t->has_ended) return NULL;
     enum weir_status st = fn(&t->c, &t->out);
-    if (st != WEIR_OK) fprintf(stderr, "%s: %s %s\n", step, weir_status_name(st), t->c.why);
-    fuzz_true(step, st == WEIR_OK);
-    return keep(t, step);
+    bool is_good = is_fine(t, st);
+    if (!is_good) fprintf(stderr, "%s: %s %s\n", step, weir_status_name(st), t->c.why);
+    fuzz_true(step, is_good);
+    return t->has_ended ? NULL : keep(t, step);
 }
 
 static void work(struct turn *t, struct weir_slice agent, struct weir_buf *out)
@@ -85,7 +177,8 @@ static void work(struct turn *t, struct weir_slice agent, struct weir_buf *out)
     char name[64] = "";
     memcpy(name, agent.ptr, agent.len < sizeof name ? agent.len : sizeof name - 1);
     struct weir_slice question = agent_text(output(t, "rephrase_per_agent"), name);
-    fuzz_true("an agent works", agent_work(&t->c, name, question, out) == WEIR_OK);
+    if (!t->has_ended)
+        fuzz_true("an agent works", is_fine(t, agent_work(&t->c, name, question, out)));
 }
 
 static void run_agents(struct turn *t, const struct weir_json *route)
@@ -97,8 +190,10 @@ static void run_agents(struct turn *t, const struct weir_json *route)
         work(t, weir_json_text(s), &t->out);
     }
     weir_json_put_end_object(&t->out);
+    if (t->has_ended) return;
     keep(t, "run_supporting_agents");
     work(t, agent_text(route, "main"), &t->out);
+    if (t->has_ended) return;
     keep(t, "run_main_agent");
     run(t, "reflection", agent_reflect);
     run(t, "validation_gates", agent_validate);
@@ -146,8 +241,31 @@ static void read_messages(struct turn *t, struct weir_slice text)
     if (t->c.question.len > AGENT_QUESTION_BYTES) t->c.question.len = 0;
 }
 
+static void use_models(struct turn *t, struct weir_slice answers)
+{
+    t->answers = answers;
+    t->c.ask = ask;
+    for (size_t i = 0; i < MODEL_N_ROLES; i++) t->c.has_model[i] = true;
+}
+
+static void run_steps(struct turn *t)
+{
+    run(t, "classify_vagueness", agent_classify);
+    const struct weir_json *route = run(t, "route", agent_route);
+    struct weir_slice main = agent_text(route, "main");
+    /* A search over all metrics takes too long for this. */
+    if (weir_slice_is(main, "investigator")) return;
+    run(t, "rephrase_per_agent", agent_rephrase);
+    if (main.len > 0 && !t->has_ended) run_agents(t, route);
+    const struct weir_json *last = run(t, "synthesis", agent_synthesize);
+    if (!t->has_ended) check_answer(t, agent_text(last, "answer"));
+    if (!t->has_ended) fuzz_true("memory", is_fine(t, agent_remember(&t->c, &t->out)));
+}
+
 static void turn(struct dataset *d, struct weir_slice text)
 {
+    const char *one = text.len > 0 ? memchr(text.ptr, 1, text.len) : NULL;
+    size_t len = one ? (size_t)(one - text.ptr) : text.len;
     struct turn t = {.doc = weir_json_doc_new(0)};
     arena_init(&t.arena, ARENA_BYTES);
     weir_buf_init(&t.out, OUT_BYTES);
@@ -159,17 +277,9 @@ static void turn(struct dataset *d, struct weir_slice text)
                               .arena = &t.arena,
                               .output = output,
                               .user = &t};
-    read_messages(&t, text);
-    run(&t, "classify_vagueness", agent_classify);
-    const struct weir_json *route = run(&t, "route", agent_route);
-    struct weir_slice main = agent_text(route, "main");
-    /* A search over all metrics takes too long for this. */
-    if (!weir_slice_is(main, "investigator")) {
-        run(&t, "rephrase_per_agent", agent_rephrase);
-        if (main.len > 0) run_agents(&t, route);
-        check_answer(&t, agent_text(run(&t, "synthesis", agent_synthesize), "answer"));
-        fuzz_true("memory", agent_remember(&t.c, &t.out) == WEIR_OK);
-    }
+    read_messages(&t, (struct weir_slice){text.ptr, len});
+    if (one && len + 1 < text.len) use_models(&t, (struct weir_slice){one + 1, text.len - len - 1});
+    run_steps(&t);
     weir_buf_fini(&t.out);
     arena_fini(&t.arena);
     weir_json_doc_free(t.doc);
