@@ -51,6 +51,8 @@ static const char help[] =
     "  --user-turns N     turns of one user that may be in flight (3)\n"
     "  --turn-heartbeat SECONDS  comment lines in the streams of turns, for impatient proxies\n"
     "  --turn-pace TIME   wait before each step of a turn, so that one can watch it\n"
+    "  --models FILE      which models agents ask (docs/models.md); without: none\n"
+    "  --max-turn-usd USD  no model is asked any more when a turn has cost this: it fails\n"
     "\n"
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
@@ -73,6 +75,8 @@ struct serve_words {
     const char *data;
     const char *durability;
     const char *log;
+    const char *models;
+    const char *max_turn_usd;
 };
 
 /* EXIT_DONE when the words make sense. */
@@ -117,6 +121,8 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"user-turns", OPTION_COUNT, &o->turns.user_turns, 1, TURN_MAX_USER_TURNS},
         {"turn-heartbeat", OPTION_TIME, &o->turn_heartbeat_ms, 100, MAX_TIME_MS},
         {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_PACE_MS},
+        {"models", OPTION_TEXT, &w->models, 0, 0},
+        {"max-turn-usd", OPTION_TEXT, &w->max_turn_usd, 0, 0},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
         {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
         {"max-import", OPTION_BYTES, &l->import_bytes, 1 << 10, INT64_MAX},
@@ -204,18 +210,33 @@ static int serve(struct server_options *o)
     return st == WEIR_OK || st == WEIR_SHUTDOWN ? EXIT_DONE : EXIT_FAILED;
 }
 
-/* $WEIR_COST_WARN_USD, if it is a number; EXIT_DONE when it makes sense. */
-static int read_environment(struct server_options *o)
+/* An amount of money, if the text is there; EXIT_DONE when it makes sense. */
+static int read_amount(const char *name, const char *text, double *out)
 {
-    const char *text = getenv("WEIR_COST_WARN_USD");
     if (!text || text[0] == 0) return EXIT_DONE;
     const struct weir_json *number = NULL;
     struct weir_json_doc *doc = weir_json_doc_new(1024);
     bool is_good = doc && weir_json_parse(doc, weir_slice_of(text), &number, NULL) == WEIR_OK &&
-                   weir_json_double(number, &o->turns.cost_warn_usd) && o->turns.cost_warn_usd > 0;
+                   weir_json_double(number, out) && *out > 0;
     weir_json_doc_free(doc);
     if (is_good) return EXIT_DONE;
-    return usage_error(&serve_command, "WEIR_COST_WARN_USD is an amount as 0.50, not \"%s\"", text);
+    return usage_error(&serve_command, "%s is an amount as 0.50, not \"%s\"", name, text);
+}
+
+/* Whom to ask, and what a turn may cost: the command line goes before the file. */
+static int read_models(const struct serve_words *w, struct server_options *o,
+                       struct model_config **config)
+{
+    char why[MODEL_WHY_BYTES] = "";
+    if (!w->models) return EXIT_DONE;
+    enum weir_status st = model_config_read(config, w->models, why);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: %s\n", why[0] != 0 ? why : weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    o->model_config = *config;
+    if (!w->max_turn_usd) o->turns.max_turn_usd = model_config_max_turn_usd(*config);
+    return EXIT_DONE;
 }
 
 static int run(int argc, char **argv)
@@ -230,12 +251,20 @@ static int run(int argc, char **argv)
     o.trace = &trace;
     o.takes_inherited = true;
     int exit_status = parse(argc, argv, &o, &trace, &words);
-    if (exit_status == EXIT_DONE) exit_status = read_environment(&o);
+    if (exit_status == EXIT_DONE)
+        exit_status =
+            read_amount("WEIR_COST_WARN_USD", getenv("WEIR_COST_WARN_USD"), &o.turns.cost_warn_usd);
+    if (exit_status == EXIT_DONE)
+        exit_status = read_amount("--max-turn-usd", words.max_turn_usd, &o.turns.max_turn_usd);
     if (exit_status != EXIT_DONE) return exit_status;
     if (!data_folder_find(words.data, folder)) return EXIT_USAGE;
     if (!data_folder_make(folder, o.user)) return EXIT_FAILED;
     o.folder = folder;
-    return serve(&o);
+    struct model_config *config = NULL;
+    exit_status = read_models(&words, &o, &config);
+    if (exit_status == EXIT_DONE) exit_status = serve(&o);
+    model_config_free(config);
+    return exit_status;
 }
 
 const struct command serve_command = {
