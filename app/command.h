@@ -31,6 +31,7 @@ extern const struct command replay_command;
 extern const struct command search_command;
 extern const struct command series_command;
 extern const struct command serve_command;
+extern const struct command shield_command;
 extern const struct command stat_command;
 extern const struct command store_command;
 extern const struct command trace_command;

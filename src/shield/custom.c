@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An organisation's own terms. They are found by a hash of their first bytes, at every place where
+ * a word can begin; so the time does not grow with their number, but for those that begin alike.
+ */
+#include "shield/custom.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/mem.h"
+
+struct custom_term {
+    struct custom_term *next, *next_in_bucket;
+    char label[SHIELD_LABEL_BYTES + 1];
+    size_t len;
+    char text[]; /* lower case */
+};
+
+static size_t bucket_of(const unsigned char *text, size_t len)
+{
+    uint32_t h = (uint32_t)len;
+    for (size_t i = 0; i < len; i++) h = (h ^ lower_of(text[i])) * 0x9E3779B1U;
+    return h >> 20;
+}
+
+void custom_fini(struct custom *c)
+{
+    while (c->terms) {
+        struct custom_term *t = c->terms;
+        c->terms = t->next;
+        mem_free(t);
+    }
+}
+
+static bool is_label(const char *label)
+{
+    size_t len = strlen(label);
+    if (len == 0 || len > SHIELD_LABEL_BYTES || label[0] < 'a' || label[0] > 'z') return false;
+    return strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+}
+
+enum weir_status custom_add_term(struct custom *c, const char *label, struct weir_slice term,
+                                 char error[SHIELD_ERROR_BYTES])
+{
+    if (!is_label(label)) {
+        snprintf(error, SHIELD_ERROR_BYTES, "a label has 1 to %d of a-z, 0-9 and _, a letter first",
+                 SHIELD_LABEL_BYTES);
+        return WEIR_INVALID;
+    }
+    if (term.len < 2 || term.len > SHIELD_TERM_BYTES) {
+        snprintf(error, SHIELD_ERROR_BYTES, "a term has 2 to %d bytes", SHIELD_TERM_BYTES);
+        return WEIR_INVALID;
+    }
+    if (c->n_terms == SHIELD_MAX_TERMS) return WEIR_LIMIT;
+    struct custom_term *t = mem_alloc(sizeof *t + term.len);
+    if (!t) return WEIR_NOMEM;
+    t->len = term.len;
+    snprintf(t->label, sizeof t->label, "%s", label);
+    for (size_t i = 0; i < term.len; i++) t->text[i] = (char)lower_of((unsigned char)term.ptr[i]);
+    size_t head = term.len < CUSTOM_HEAD ? term.len : CUSTOM_HEAD;
+    struct custom_term **bucket = &c->buckets[bucket_of((const unsigned char *)t->text, head)];
+    t->next_in_bucket = *bucket;
+    *bucket = t;
+    t->next = c->terms;
+    c->terms = t;
+    c->head_lengths |= 1U << head;
+    c->n_terms++;
+    return WEIR_OK;
+}
+
+static bool is_term(const struct scan *s, size_t at, const struct custom_term *t)
+{
+    if (s->len - at < t->len) return false;
+    for (size_t i = 0; i < t->len; i++)
+        if (lower_of(s->text[at + i]) != (unsigned char)t->text[i]) return false;
+    /* A term that ends in a sign may be followed by anything. */
+    return !scan_is(s, at + t->len - 1, BYTE_ALNUM) || !scan_is(s, at + t->len, BYTE_ALNUM);
+}
+
+/* The longest term at a place. */
+static size_t match_terms(const struct custom *c, struct scan *s, size_t at)
+{
+    const struct custom_term *best = NULL;
+    for (size_t head = 1; head <= CUSTOM_HEAD && head <= s->len - at; head++) {
+        if (!(c->head_lengths & 1U << head)) continue;
+        const struct custom_term *t = c->buckets[bucket_of(s->text + at, head)];
+        for (; t; t = t->next_in_bucket)
+            if ((!best || t->len > best->len) && is_term(s, at, t)) best = t;
+    }
+    if (!best) return at + 1;
+    struct shield_finding f = {
+        .label = best->label, .score = 1, .category = SHIELD_CUSTOM, .source = SHIELD_TERM};
+    scan_found_by(s, at, at + best->len, f);
+    return at + best->len;
+}
+
+void custom_scan(const struct custom *c, struct scan *s)
+{
+    if (c->n_terms == 0) return;
+    for (size_t at = 0; at < s->len;) {
+        bool is_inside = scan_is(s, at, BYTE_ALNUM) && scan_is_before(s, at, BYTE_ALNUM);
+        at = is_inside ? at + 1 : match_terms(c, s, at);
+    }
+}

@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/shield.py [WEIR]
+
+`weir shield` from outside: what scan prints, that redact and restore give a text back, that the
+map is its owner's alone, that restore lets text through while it waits, and wrong usage.
+"""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from support import Counter, program, run
+
+TEXT = ("Zoë 🐝: write to alice@example.org or +44 20 7946 0958, card 4012 8888 8888 1881, "
+        "IBAN DE89 3704 0044 0532 0130 00.\nServer 10.0.0.1, see https://example.com/x; "
+        "password = \"Tr0ub4dor&3\"; again alice@example.org, [email_1]\n")
+
+
+def check_scan(weir, count):
+    result = run(weir, "shield", "scan", "--json", data=TEXT.encode())
+    found = [json.loads(line) for line in result.out.splitlines()]
+    count.check(result.code == 0, "scan succeeds", result.err)
+    count.check([f["category"] for f in found] ==
+                ["email", "phone", "credit_card", "iban", "ip_address", "url", "secret", "email"],
+                "scan finds all", found)
+    for f in found:
+        count.check(TEXT[f["start"]:f["end"]] == f["text"], f"code points of {f}")
+        count.check(TEXT.encode()[f["start_byte"]:f["end_byte"]].decode() == f["text"],
+                    f"bytes of {f}")
+        count.check(f["public"] == (f["category"] == "url"), f"only the address is public: {f}")
+    plain = run(weir, "shield", "scan", data=TEXT.encode()).out.decode().splitlines()
+    count.check(len(plain) == len(found), "a line for each")
+    count.check(plain[0] == "email\temail\t20-37\t16-33\t0.95\tformat\talice@example.org",
+                "a plain line", plain[0])
+    empty = run(weir, "shield", "scan", data=b"")
+    count.check(empty.code == 0 and empty.out == b"", "an empty text has nothing")
+    term = run(weir, "shield", "scan", "--term", "project=Blue Heron", data=b"the BLUE heron")
+    count.check(term.out.startswith(b"custom\tproject\t4-14\t"), "an own term", term.out)
+
+
+def check_redact(weir, folder, count):
+    path = folder / "map.json"
+    result = run(weir, "shield", "redact", "--map", str(path), data=TEXT.encode())
+    out = result.out.decode()
+    count.check(result.code == 0, "redact succeeds", result.err)
+    count.check(out.count("[email_1]") == 2 and "[text_1]" in out, "one value, one token", out)
+    count.check("https://example.com/x" in out, "public addresses stay", out)
+    for secret in ("alice", "7946", "4012", "3704", "Tr0ub4dor", "10.0.0.1"):
+        count.check(secret not in out, f"{secret} is gone", out)
+    count.check(path.stat().st_mode & 0o777 == 0o600, "the map is its owner's alone")
+    back = run(weir, "shield", "restore", "--map", str(path), data=result.out)
+    count.check(back.out.decode() == TEXT, "restore gives the text back", back.out)
+    more = run(weir, "shield", "redact", "--map", str(path), data=b"bob@x.org, alice@example.org")
+    count.check(more.out == b"[email_2], [email_1]", "a map is gone on with", more.out)
+    value = run(weir, "shield", "redact", "--map", str(path), data=b"key = '-\"x9Zk7Lq2m'")
+    arguments = b'{"key":"[secret_2]","to":["[Email 1]"]}'
+    got = run(weir, "shield", "restore", "--json", "--map", str(path), data=arguments)
+    count.check(value.code == 0 and json.loads(got.out)["to"] == ["alice@example.org"],
+                "restore into JSON", got.out)
+
+
+def check_stream(weir, folder, count):
+    """What is no placeholder comes at once, while the rest has not even been sent."""
+    path = str(folder / "map.json")
+    with subprocess.Popen([weir, "shield", "restore", "--map", path], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as p:
+        p.stdin.write(b"Hello [em")
+        p.stdin.flush()
+        first = os.read(p.stdout.fileno(), 100)
+        p.stdin.write(b"ail_1] there")
+        p.stdin.flush()
+        second = os.read(p.stdout.fileno(), 100)
+        p.stdin.close()
+        count.check(first == b"Hello ", "text comes at once", first)
+        count.check(second == b"alice@example.org there", "then the value", second)
+        count.check(p.wait() == 0, "and it ends well")
+
+
+def check_wrong(weir, folder, count):
+    for words in ([], ["find"], ["scan", "x"], ["restore"], ["scan", "--map", "x"],
+                  ["redact", "--json"], ["restore", "--map", "x", "--term", "a=bc"]):
+        count.check(run(weir, "shield", *words).code == 2, f"shield {words} is wrong usage")
+    for term in ("x", "=y", "Bad=word", "a=b"):
+        result = run(weir, "shield", "scan", "--term", term)
+        count.check(result.code == 1 and term in result.err, f"the term {term}", result.err)
+    bad = folder / "bad.json"
+    for text in ("", "[]", '{"email_1":"x"}', '{"[email_1]":1}'):
+        bad.write_text(text)
+        result = run(weir, "shield", "redact", "--map", str(bad), data=b"a@x.org")
+        count.check(result.code == 1 and result.out == b"", f"the map {text!r} is refused")
+        count.check(bad.read_text() == text, "and stays as it was")
+    none = run(weir, "shield", "restore", "--map", str(folder / "none"))
+    count.check(none.code == 1, "no such map")
+    there = run(weir, "shield", "redact", "--map", str(folder / "no" / "map"), data=b"a@x.org")
+    count.check(there.code == 1 and there.out == b"", "no text without its map")
+
+
+def main():
+    weir = program()
+    count = Counter()
+    check_scan(weir, count)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        check_redact(weir, folder, count)
+        check_stream(weir, folder, count)
+        check_wrong(weir, folder, count)
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
