@@ -86,8 +86,9 @@ const struct prompt *prompt_find(const char *name)
 
 void prompt_put_system(struct weir_buf *out, const struct prompt *p)
 {
-    weir_buf_printf(out, "weir/%s v%u\n\n%s\n\n%s", p->name, p->version, p->system,
-                    prompt_find("common")->system);
+    const struct prompt *common = prompt_find("common");
+    weir_buf_printf(out, "weir/%s v%u\nweir/common v%u\n\n%s\n\n%s", p->name, p->version,
+                    common->version, p->system, common->system);
 }
 
 /* The value of the variable that begins here; its length with the braces goes to *len. */

@@ -233,9 +233,13 @@ static enum weir_status ask_focus(struct focus *f)
     return st;
 }
 
-/* A question that stands alone, for one agent, needs no other words. */
-static bool is_plain(const struct focus *f)
+/*
+ * A question that stands alone, for one agent, needs no other words. One that tells a dangerous
+ * value may get none: the value could be lost.
+ */
+static bool is_plain(const struct focus *f, const struct weir_json *route)
 {
+    if (weir_slice_is(agent_text(route, "pattern"), "danger")) return true;
     return f->n <= 1 && weir_json_count(f->c->messages) <= 1;
 }
 
@@ -247,7 +251,7 @@ enum weir_status llm_rephrase(struct agent_case *c, struct weir_buf *out)
     const struct weir_json *list = weir_json_get_str(route, "supporting");
     for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v))
         add_agent(&f, weir_json_text(v));
-    enum weir_status st = is_plain(&f) ? WEIR_OK : ask_focus(&f);
+    enum weir_status st = is_plain(&f, route) ? WEIR_OK : ask_focus(&f);
     if (st != WEIR_OK) return st;
     weir_json_put_begin_object(out);
     for (size_t i = 0; i < f.n; i++) {

@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <stdio.h>
 
+#include "agent/finding.h"
 #include "agent/llm_impl.h"
 #include "agent/synthesize_impl.h"
 #include "base/slice.h"
@@ -20,6 +21,8 @@ enum {
     TALK_TOKENS = 300,
     OFFENCES_BYTES = 8 << 10,
     PART_BYTES = 64 << 10, /* of each part of what is told */
+    UNIT_BYTES = 48,
+    KNOWN = TEXT_KNOWN + 2 * SYNTHESIS_FINDINGS,
 };
 
 /* What is told, part by part. */
@@ -30,11 +33,15 @@ struct telling {
 
 /* ---- what is told ---- */
 
-static void put_number(struct weir_buf *out, const struct weir_json *v)
+/* As people say it: 23:16 and not so many minutes after midnight. */
+static void put_value(struct weir_buf *out, const struct weir_json *e)
 {
     double x;
-    if (weir_json_double(v, &x)) weir_buf_printf(out, "%.6g", x);
-    else weir_buf_append_slice(out, weir_json_text(v));
+    char name[UNIT_BYTES] = "";
+    struct weir_slice unit = agent_text(e, "unit");
+    if (unit.len < sizeof name) memcpy(name, unit.ptr ? unit.ptr : "", unit.len);
+    if (weir_json_double(weir_json_get_str(e, "value"), &x)) amount_put(out, x, name);
+    else weir_buf_append_slice(out, agent_text(e, "value"));
 }
 
 static void put_fact(struct weir_buf *out, const struct weir_json *e)
@@ -42,13 +49,11 @@ static void put_fact(struct weir_buf *out, const struct weir_json *e)
     const struct weir_json *n = weir_json_get_str(e, "n");
     weir_buf_append_slice(out, agent_text(e, "claim"));
     weir_buf_append_str(out, " = ");
-    put_number(out, weir_json_get_str(e, "value"));
-    weir_buf_append_char(out, ' ');
-    weir_buf_append_slice(out, agent_text(e, "unit"));
+    put_value(out, e);
     weir_buf_append_str(out, " (");
     if (weir_json_type_of(n) == WEIR_JSON_NUMBER) {
         weir_buf_append_str(out, "n ");
-        put_number(out, n);
+        weir_buf_append_slice(out, weir_json_text(n));
         weir_buf_append_str(out, ", ");
     }
     weir_buf_append_slice(out, agent_text(e, "window"));
@@ -175,7 +180,7 @@ struct writing {
     struct synthesis *s;
     struct outcome *o;
     struct talk talk;
-    struct weir_slice known[TEXT_KNOWN];
+    struct weir_slice known[KNOWN];
     struct verify_input input;
     struct verify_result verified;
     struct unhedged unhedged;
@@ -372,6 +377,25 @@ static enum weir_status write_and_amend(struct writing *w)
     return st;
 }
 
+/* Windows that were looked at may be named, whatever came out of them. */
+static enum weir_status know_windows(struct writing *w)
+{
+    struct synthesis *s = w->s;
+    for (size_t i = 0; i < s->n_findings; i++) {
+        const struct told *f = s->findings[i];
+        struct weir_slice window = agent_text(f->finding, "window");
+        char text[64];
+        if (window.len > 0) w->known[w->input.n_known++] = window;
+        if (!f->has_plan || f->plan.window.last == 0) continue;
+        int len = snprintf(text, sizeof text, "the last %u days", f->plan.window.last);
+        char *copy = arena_alloc(s->c->arena, sizeof text);
+        if (!copy) return s->c->arena->status;
+        memcpy(copy, text, sizeof text);
+        w->known[w->input.n_known++] = slice_of(copy, (size_t)len);
+    }
+    return WEIR_OK;
+}
+
 enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger, struct outcome *o)
 {
     struct telling t;
@@ -387,7 +411,8 @@ enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger,
                                     {"wishes", weir_buf_slice(&t.wishes)}};
     talk_begin(&w.talk, s->c, MODEL_MAIN, is_briefing ? "briefing" : "synthesis", values, 5);
     w.talk.request.max_tokens = ANSWER_TOKENS;
-    enum weir_status st = write_and_amend(&w);
+    enum weir_status st = know_windows(&w);
+    if (st == WEIR_OK) st = write_and_amend(&w);
     talk_end(&w.talk);
     telling_end(&t);
     return st;

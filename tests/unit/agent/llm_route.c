@@ -228,6 +228,20 @@ TEST(one_agent_and_one_message_need_no_other_words)
     script_fini(&s);
 }
 
+TEST(a_question_that_tells_a_dangerous_value_keeps_it)
+{
+    struct script s;
+    script_init(&s, "My blood pressure is 210/130, is that fine?");
+    desk_set(&s.d, "route",
+             "{\"main\":\"domain_expert\",\"supporting\":[\"data_science\"],\"pattern\":"
+             "\"danger\"}");
+    script_object(&s, "rephrase", "{\"questions\":[]}");
+    const struct weir_json *out = script_ok(&s, agent_rephrase);
+    T_EQ_STR(script_text_of(out, "domain_expert"), "My blood pressure is 210/130, is that fine?");
+    T_EQ(s.n_asked, 0);
+    script_fini(&s);
+}
+
 TEST(questions_for_others_or_for_nobody_are_not_taken)
 {
     static const char *const wrong[] = {

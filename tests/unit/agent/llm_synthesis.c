@@ -125,6 +125,23 @@ TEST(of_what_was_rejected_neither_claim_nor_number_is_told)
     script_fini(&s);
 }
 
+TEST(windows_that_were_looked_at_may_be_named)
+{
+    struct script s;
+    begin(&s, "rejected");
+    desk_set(
+        &s.d, "run_main_agent",
+        "{\"agent\":\"data_science\",\"text\":\"\",\"facts\":[],\"findings\":[{\"id\":"
+        "\"ds-001\",\"claim\":\"c\",\"kind\":\"trend\",\"window\":\"2025-03-21 .. 2025-06-18\","
+        "\"plan\":{\"op\":\"trend\",\"metric\":\"resting_heart_rate\",\"window\":{\"last_days\":"
+        "90}},\"answer\":{},\"entries\":[]}]}");
+    script_text(&s, "synthesis",
+                "The last 90 days, from 21 March to 18 June 2025, do not show a trend.");
+    T_OK(desk_holds(script_text_of(script_ok(&s, agent_synthesize), "answer"), "The last 90 days"));
+    T_EQ(s.n_asked, 1);
+    script_fini(&s);
+}
+
 TEST(links_and_pictures_do_not_reach_the_person)
 {
     struct script s;
