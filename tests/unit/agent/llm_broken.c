@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every kind of answer that is none, at every place where one is expected: nothing crashes, a step
+ * ends well or with a clear code, what it brings is JSON, and no number gets into an answer.
+ */
+#include "days.h"
+#include "person.h"
+#include "script.h"
+
+static enum weir_status science(struct agent_case *c, struct weir_buf *out)
+{
+    return agent_work(c, "data_science", c->question, out);
+}
+
+static enum weir_status expert(struct agent_case *c, struct weir_buf *out)
+{
+    return agent_work(c, "domain_expert", c->question, out);
+}
+
+static enum weir_status coach(struct agent_case *c, struct weir_buf *out)
+{
+    return agent_work(c, "health_coach", c->question, out);
+}
+
+static enum weir_status talk(struct agent_case *c, struct weir_buf *out)
+{
+    return agent_synthesize(c, out);
+}
+
+static const struct place {
+    const char *purpose;
+    enum weir_status (*step)(struct agent_case *c, struct weir_buf *out);
+    const char *main; /* who was routed to */
+    bool may_fail;    /* with unprocessable */
+} places[] = {
+    {"vagueness", agent_classify, NULL, false},
+    {"route", agent_route, NULL, false},
+    {"rephrase", agent_rephrase, "data_science", false},
+    {"data_science", science, "data_science", true},
+    {"domain_expert", expert, "domain_expert", false},
+    {"health_coach", coach, "health_coach", false},
+    {"reflection", agent_reflect, "data_science", false},
+    {"critic", agent_validate, "data_science", false},
+    {"synthesis", agent_synthesize, "data_science", true},
+    {"briefing", agent_synthesize, "investigator", true},
+    {"fallback", talk, NULL, false},
+    {"memory", agent_remember, "data_science", false},
+};
+
+#define CALL(name, input)                                                                          \
+    "{\"type\":\"tool_use\",\"id\":\"c\",\"name\":\"" name "\",\"input\":" input "}"
+#define TEN(x) x "," x "," x "," x "," x "," x "," x "," x "," x "," x
+
+static const char *const contents[] = {
+    "",
+    " ",
+    "nonsense",
+    "null",
+    "7",
+    "{}",
+    "[]",
+    "[",
+    "[[[[[[[[[[[[[[[[",
+    "[null,7,\"x\",[],{}]",
+    "[{\"type\":7}]",
+    "[{\"type\":\"text\"}]",
+    "[{\"type\":\"text\",\"text\":7}]",
+    "[{\"type\":\"text\",\"text\":\"\"}]",
+    "[{\"type\":\"text\",\"text\":\"You have 98765.4 steps.\"}]",
+    "[{\"type\":\"text\",\"text\":\"ninety-nine thousand\"}]",
+    "[{\"type\":\"text\",\"text\":\"\\ud800\\udc00\\udfff\\u0000\\u001b[2J\"}]",
+    "[{\"type\":\"text\",\"text\":\"\xFF\xFE\"}]",
+    "[{\"type\":\"text\",\"text\":\"{\\\"main\\\":\"}]",
+    "[{\"type\":\"text\",\"text\":\"```\"}]",
+    "[{\"type\":\"text\",\"text\":\"```json\\n```\"}]",
+    "[{\"type\":\"thinking\",\"thinking\":\"98765.4\"}]",
+    "[" CALL("answer", "{}") "]",
+    "[" CALL("answer", "null") "]",
+    "[" CALL("answer",
+             "{\"main\":{},\"supporting\":{},\"vagueness\":{},\"questions\":{},\"entries\":"
+             "{},\"reviews\":{},\"steps\":{},\"opening\":{},\"follow_ups\":{}}") "]",
+    "[" CALL("answer",
+             "{\"questions\":[7],\"entries\":[7],\"reviews\":[7],\"steps\":[7],\"opening\":"
+             "\"x\",\"follow_ups\":[7],\"main\":\"none\",\"supporting\":[7]}") "]",
+    "[" CALL("no_such_tool", "{\"x\":1}") "]",
+    "[" CALL("", "{}") "]",
+    "[" CALL("run_plan", "[]") "]",
+    "[" CALL("run_plan", "{\"op\":\"aggregate\"}") "]",
+    "[" TEN(CALL("run_plan", "{\"op\":\"aggregate\",\"metric\":\"steps\"}")) "]",
+    "[" TEN(CALL("lookup_fact", "{\"subject\":\"ldl\"}")) "]",
+    "[" TEN(CALL("answer", "{}")) "]",
+    "[" CALL("lookup_memory", "{\"about\":{}}") "]",
+};
+
+/* What the builtin provider finds, once for all. */
+static void find_and_check(struct script *s)
+{
+    static char found[1 << 20], checked[1 << 20];
+    if (!found[0]) {
+        memset(s->d.c.has_model, 0, sizeof s->d.c.has_model);
+        days_work(&s->d);
+        snprintf(found, sizeof found, "%s", s->d.out.ptr);
+        script_next(s);
+        script_ok(s, agent_validate);
+        snprintf(checked, sizeof checked, "%.*s", (int)s->d.out.len, s->d.out.ptr);
+        script_next(s);
+        weir_buf_reset(&s->d.thoughts);
+        for (size_t i = 0; i < MODEL_N_ROLES; i++) s->d.c.has_model[i] = true;
+    }
+    desk_set(&s->d, "run_main_agent", found);
+    desk_set(&s->d, "validation_gates", checked);
+}
+
+static void begin(struct script *s, const struct place *p)
+{
+    script_init(s, "Is my weight going down? I want to walk more.");
+    days_add(&s->d,
+             (struct days_of){.metric = "weight", .level = 80, .slope = -0.05, .noise = 0.2});
+    days_add(&s->d, (struct days_of){.metric = "steps", .level = 8000, .noise = 900});
+    find_and_check(s);
+    char *route =
+        script_format("{\"main\":%s%s%s,\"supporting\":[\"domain_expert\"],\"pattern\":"
+                      "\"model\"}",
+                      p->main ? "\"" : "", p->main ? p->main : "null", p->main ? "\"" : "");
+    desk_set(&s->d, "route", route);
+    free(route);
+}
+
+static void check(const struct place *p, const char *content, enum model_stop stop)
+{
+    struct script *s = malloc(sizeof *s);
+    begin(s, p);
+    script_put(s, p->purpose, content);
+    s->answers[0].stop = stop;
+    enum weir_status st = script_run(s, p->step);
+    bool is_fine = st == WEIR_OK || (p->may_fail && st == WEIR_UNPROCESSABLE);
+    if (!is_fine || s->n_asked == 0 || s->n_asked > 8)
+        t_fail(__FILE__, __LINE__, "%s with %.60s: %s, asked %zu times", p->purpose, content,
+               weir_status_name(st), s->n_asked);
+    if (st == WEIR_OK) {
+        const struct weir_json *out = desk_json(&s->d, weir_buf_slice(&s->d.out));
+        T_OK(!desk_holds(text_at(out, "answer"), "98765"));
+        T_OK(!desk_holds(text_at(out, "answer"), "ninety"));
+        T_OK(!desk_holds(text_at(out, "text"), "98765"));
+        T_OK(!desk_holds(text_at(out, "summary"), "98765"));
+    }
+    T_OK(!desk_holds(weir_buf_slice(&s->d.thoughts), "98765"));
+    script_fini(s);
+    free(s);
+}
+
+static void check_all(enum model_stop stop)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t k = 0; k < sizeof contents / sizeof *contents; k++)
+            check(&places[i], contents[k], stop);
+}
+
+TEST(every_broken_answer_at_every_place)
+{
+    check_all(MODEL_STOP_END);
+}
+
+TEST(every_broken_answer_that_was_cut_off)
+{
+    check_all(MODEL_STOP_LENGTH);
+}
+
+TEST(every_broken_answer_that_was_refused)
+{
+    check_all(MODEL_STOP_REFUSED);
+}
+
+TEST(answers_that_are_too_large_at_every_place)
+{
+    size_t len = 200 << 10;
+    char *text = malloc(len + 1);
+    memset(text, 'a', len);
+    memcpy(text, "[{\"type\":\"text\",\"text\":\"", 24);
+    memcpy(text + len - 3, "\"}]", 4);
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        check(&places[i], text, MODEL_STOP_END);
+    free(text);
+}
+
+TEST(failures_of_every_kind_come_out_as_they_are)
+{
+    static const enum weir_status failures[] = {WEIR_UPSTREAM, WEIR_LIMIT, WEIR_CANCELLED,
+                                                WEIR_NOMEM, WEIR_FORBIDDEN};
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (size_t k = 0; k < sizeof failures / sizeof *failures; k++) {
+            struct script *s = malloc(sizeof *s);
+            begin(s, &places[i]);
+            script_put(s, places[i].purpose, "[]");
+            s->answers[0].status = failures[k];
+            T_EQ(script_run(s, places[i].step), failures[k]);
+            script_fini(s);
+            free(s);
+        }
+}
