@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <weir/json.h>
@@ -53,6 +54,8 @@ static const char help[] =
     "  --turn-pace TIME   wait before each step of a turn, so that one can watch it\n"
     "  --models FILE      which models agents ask (docs/models.md); without: none\n"
     "  --max-turn-usd USD  no model is asked any more when a turn has cost this: it fails\n"
+    "  --record FOLDER    keep what models answer there, as cassettes\n"
+    "  --replay FOLDER    play cassettes of that folder instead of asking models\n"
     "\n"
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
@@ -92,6 +95,10 @@ static int read_words(const struct serve_words *w, struct server_options *o, str
         return usage_error(&serve_command, "--log is text, json or off, not \"%s\"", w->log);
     if (!o->tls_cert != !o->tls_key)
         return usage_error(&serve_command, "--tls-cert and --tls-key go together");
+    if (o->models.record && o->models.replay)
+        return usage_error(&serve_command, "--record and --replay exclude each other");
+    if (!w->models && (o->models.record || o->models.replay))
+        return usage_error(&serve_command, "--record and --replay go together with --models");
     return EXIT_DONE;
 }
 
@@ -123,6 +130,8 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_PACE_MS},
         {"models", OPTION_TEXT, &w->models, 0, 0},
         {"max-turn-usd", OPTION_TEXT, &w->max_turn_usd, 0, 0},
+        {"record", OPTION_TEXT, &o->models.record, 0, 0},
+        {"replay", OPTION_TEXT, &o->models.replay, 0, 0},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
         {"max-body", OPTION_BYTES, &l->body_bytes, 1 << 10, STORE_FRAME_BYTES - 1024},
         {"max-import", OPTION_BYTES, &l->import_bytes, 1 << 10, INT64_MAX},
@@ -223,6 +232,17 @@ static int read_amount(const char *name, const char *text, double *out)
     return usage_error(&serve_command, "%s is an amount as 0.50, not \"%s\"", name, text);
 }
 
+/* EXIT_DONE when the folders of cassettes are there. */
+static int make_cassette_folders(const struct server_options *o)
+{
+    struct stat info;
+    const char *replay = o->models.replay;
+    if (o->models.record && !data_folder_make(o->models.record, o->user)) return EXIT_FAILED;
+    if (!replay || (stat(replay, &info) == 0 && S_ISDIR(info.st_mode))) return EXIT_DONE;
+    fprintf(stderr, "weir: --replay needs a folder of cassettes; %s is none\n", replay);
+    return EXIT_FAILED;
+}
+
 /* Whom to ask, and what a turn may cost: the command line goes before the file. */
 static int read_models(const struct serve_words *w, struct server_options *o,
                        struct model_config **config)
@@ -261,7 +281,8 @@ static int run(int argc, char **argv)
     if (!data_folder_make(folder, o.user)) return EXIT_FAILED;
     o.folder = folder;
     struct model_config *config = NULL;
-    exit_status = read_models(&words, &o, &config);
+    exit_status = make_cassette_folders(&o);
+    if (exit_status == EXIT_DONE) exit_status = read_models(&words, &o, &config);
     if (exit_status == EXIT_DONE) exit_status = serve(&o);
     model_config_free(config);
     return exit_status;

@@ -74,11 +74,16 @@ static const char *const system_files[] = {
     "/usr/share/zoneinfo",
 };
 
-static const char *log_path;
+static const char *log_path, *kept_folder;
 
 void process_keep_log(const char *path)
 {
     log_path = path;
+}
+
+void process_keep_folder(const char *path)
+{
+    kept_folder = path;
 }
 
 /* Every right that this version of landlock knows; 0: it has none. */
@@ -139,6 +144,7 @@ static enum weir_status confine_files(const char *data_folder, const char *const
     bool is_done = allow(rules, data_folder, may_read_and_write & known);
     for (size_t i = 0; i < n_readable; i++) allow_readable(rules, readable[i], may_read);
     if (log_path) allow_readable(rules, log_path, may_append);
+    if (kept_folder && is_done) is_done = allow(rules, kept_folder, may_read_and_write & known);
     for (size_t i = 0; i < sizeof system_files / sizeof *system_files; i++)
         (void)allow(rules, system_files[i], may_read); /* not every system has each */
     (void)allow(rules, "/dev/null", may_read | LANDLOCK_ACCESS_FS_WRITE_FILE);

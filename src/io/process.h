@@ -57,6 +57,12 @@ WEIR_MUST_CHECK enum weir_status process_confine(const char *data_folder,
  */
 void process_keep_log(const char *path);
 
+/*
+ * Before process_confine(): a folder beside the data folder whose files may be read, made and
+ * written. The path is borrowed; NULL: none.
+ */
+void process_keep_folder(const char *path);
+
 /* As many descriptors as this user may have. Returns how many that is. */
 uint64_t process_raise_descriptors(void);
 

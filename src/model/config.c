@@ -660,6 +660,13 @@ void model_config_free(struct model_config *c)
     mem_free(c);
 }
 
+bool model_config_ca_file(const struct model_config *c, unsigned i, const char **path)
+{
+    if (i >= c->n_providers) return false;
+    *path = c->providers[i].ca_file;
+    return true;
+}
+
 double model_config_max_turn_usd(const struct model_config *c)
 {
     return c->max_turn_usd;

@@ -180,5 +180,9 @@ WEIR_MUST_CHECK enum weir_status model_config_parse(struct model_config **out,
                                                     char why[MODEL_WHY_BYTES]);
 void model_config_free(struct model_config *c); /* NULL is allowed; keys are overwritten */
 
+/* Whom the ith provider's certificates are checked by; NULL: the system. False: no such provider.
+ */
+bool model_config_ca_file(const struct model_config *c, unsigned i, const char **path);
+
 /* What a turn may cost at most, as the file says; 0: it does not. */
 double model_config_max_turn_usd(const struct model_config *c);

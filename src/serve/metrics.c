@@ -232,6 +232,78 @@ static void put_turns(struct weir_buf *out, struct turns *turns)
     put_metrics(out, rows, sizeof rows / sizeof *rows);
 }
 
+/* ---- the models ---- */
+
+static void put_model_tokens(struct weir_buf *out, const struct models_stats *s)
+{
+    static const char name[] = "weir_model_tokens_total";
+    put_head(out, name, "counter", "Tokens of models, by kind");
+    weir_buf_printf(out, "%s{kind=\"input\"} %llu\n%s{kind=\"output\"} %llu\n", name,
+                    (unsigned long long)s->input_tokens, name,
+                    (unsigned long long)s->output_tokens);
+    weir_buf_printf(out, "%s{kind=\"cache_read\"} %llu\n%s{kind=\"cache_write\"} %llu\n", name,
+                    (unsigned long long)s->cache_read_tokens, name,
+                    (unsigned long long)s->cache_write_tokens);
+}
+
+/* A label's value: the operator's own words, but any. */
+static void put_label(struct weir_buf *out, const char *text)
+{
+    for (; *text; text++) {
+        if (*text == '"' || *text == '\\') weir_buf_append_char(out, '\\');
+        weir_buf_append_char(out, *text);
+    }
+}
+
+static void put_provider(struct weir_buf *out, const char *metric,
+                         const struct model_provider_stats *p, uint64_t value)
+{
+    weir_buf_printf(out, "%s{provider=\"", metric);
+    put_label(out, p->name);
+    weir_buf_printf(out, "\"} %llu\n", (unsigned long long)value);
+}
+
+static void put_providers(struct weir_buf *out, struct models *models)
+{
+    static const char attempts[] = "weir_model_attempts_total";
+    static const char failures[] = "weir_model_failures_total";
+    static const char is_open[] = "weir_model_breaker_open";
+    struct model_provider_stats p;
+    put_head(out, attempts, "counter", "Requests to a provider of models");
+    for (unsigned i = 0; models_provider_stats(models, i, &p); i++)
+        put_provider(out, attempts, &p, p.n_attempts);
+    put_head(out, failures, "counter", "Of them, those that found the provider in trouble");
+    for (unsigned i = 0; models_provider_stats(models, i, &p); i++)
+        put_provider(out, failures, &p, p.n_failed);
+    put_head(out, is_open, "gauge", "1 while a provider is left alone, for it failed too often");
+    for (unsigned i = 0; models_provider_stats(models, i, &p); i++)
+        put_provider(out, is_open, &p, p.is_open);
+}
+
+static void put_models(struct weir_buf *out, struct models *models)
+{
+    struct models_stats stats = {0};
+    if (models) models_stats(models, &stats);
+    const struct metric rows[] = {
+        {"weir_model_calls_total", "counter", "Calls of models", stats.n_calls},
+        {"weir_model_calls_failed_total", "counter", "Of them, those without a whole answer",
+         stats.n_failed},
+        {"weir_model_calls_running", "gauge", "Calls of models under way", stats.n_running},
+        {"weir_model_retries_total", "counter", "Requests to models that were made again",
+         stats.n_retries},
+        {"weir_model_fallbacks_total", "counter", "Calls that were taken to the fallback",
+         stats.n_fallbacks},
+        {"weir_model_breaker_opened_total", "counter", "Times a provider was left alone",
+         stats.n_opened},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+    put_model_tokens(out, &stats);
+    put_head(out, "weir_model_cost_usd_total", "counter",
+             "What models have cost, as far as prices are known");
+    weir_buf_printf(out, "weir_model_cost_usd_total %.6f\n", stats.cost_usd);
+    if (models) put_providers(out, models);
+}
+
 /* ---- the process ---- */
 
 /* The second number of /proc/self/statm: resident pages. */
@@ -311,6 +383,7 @@ void metrics_get(struct exchange *ex)
     put_store(&page, server_store(s));
     put_hooks(&page, server_hooks(s));
     put_turns(&page, server_turns(s));
+    put_models(&page, server_models(s));
     put_process(&page);
     enum weir_status st = weir_buf_status(&page);
     if (st == WEIR_OK)

@@ -33,6 +33,7 @@ enum {
     PATH_BYTES = 1024,
     PUBLIC_URL_BYTES = 1024,
     USER_TURNS = 3,
+    MAX_READABLE = 24,              /* files beside the data folder: certificates */
     SWEEP_KEYS_MS = 10 * 60 * 1000, /* between two looks for old keys of requests */
 };
 
@@ -94,6 +95,11 @@ struct links *server_links(struct server *s)
 struct hooks *server_hooks(struct server *s)
 {
     return checked(s)->hooks;
+}
+
+struct models *server_models(struct server *s)
+{
+    return s->models;
 }
 
 struct turns *server_turns(struct server *s)
@@ -417,12 +423,30 @@ static enum weir_status open_control(struct server *s, struct server_error *e)
     return WEIR_OK;
 }
 
+/* Files that are read, or read again, while it runs. */
+static size_t find_readable(const struct server *s, const char *out[MAX_READABLE])
+{
+    const struct server_options *o = &s->options;
+    const char *ca_file;
+    size_t n = 0;
+    if (s->tls) {
+        out[n++] = o->tls_cert;
+        out[n++] = o->tls_key;
+    }
+    for (unsigned i = 0; o->model_config && n < MAX_READABLE; i++) {
+        if (!model_config_ca_file(o->model_config, i, &ca_file)) break;
+        if (ca_file) out[n++] = ca_file;
+    }
+    return n;
+}
+
 /* Gives up what is not needed any more. There is no thread yet that could be left out. */
 static enum weir_status drop_rights(struct server *s, struct server_error *e)
 {
     const struct server_options *o = &s->options;
     struct process_error why;
-    const char *readable[] = {o->tls_cert, o->tls_key};
+    const char *readable[MAX_READABLE];
+    size_t n_readable = find_readable(s, readable);
     char report[PROCESS_REPORT_BYTES];
     enum weir_status st = o->user ? process_become_user(o->user, &why) : WEIR_OK;
     if (st != WEIR_OK) return fail(e, st, "%s", why.text);
@@ -431,7 +455,8 @@ static enum weir_status drop_rights(struct server *s, struct server_error *e)
     st = open_log(s, e);
     if (st != WEIR_OK || !o->is_confined) return st;
     process_keep_log(s->log && strcmp(o->access_log, "-") != 0 ? o->access_log : NULL);
-    st = process_confine(o->folder, readable, s->tls ? 2 : 0, report);
+    process_keep_folder(o->models.record ? o->models.record : o->models.replay);
+    st = process_confine(o->folder, readable, n_readable, report);
     if (st != WEIR_OK) return fail(e, st, "cannot give up rights: %s", strerror(errno));
     TRACE(o->trace, TRACE_INFO, "serve", "confined", trace_str("by", weir_slice_of(report)));
     return WEIR_OK;

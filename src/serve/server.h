@@ -123,6 +123,7 @@ struct store *server_store(struct server *s);
 struct keys *server_keys(struct server *s);
 struct links *server_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
+struct models *server_models(struct server *s); /* NULL: there are none */
 struct turns *server_turns(struct server *s);
 struct turn_waits *server_turn_waits(struct server *s);
 struct imports *server_imports(struct server *s);

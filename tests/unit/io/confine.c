@@ -134,6 +134,21 @@ TEST(log_beside_the_data_folder_can_be_made_anew)
     T_OK(child_passes(use_log));
 }
 
+static void use_kept_folder(void)
+{
+    process_keep_folder(certs);
+    confine();
+    NEED(can_open(in(certs, "made"), O_CREAT | O_RDWR | O_EXCL));
+    NEED(can_open(in(certs, "made"), O_RDONLY));
+    if (has_landlock()) NEED(!can_open(in(folder, "../beside"), O_RDONLY));
+}
+
+TEST(a_folder_that_is_kept_can_be_written)
+{
+    make_folders();
+    T_OK(child_passes(use_kept_folder));
+}
+
 static void read_key(void)
 {
     confine();
