@@ -5,6 +5,7 @@
  */
 #include "agent/agent_impl.h"
 #include "base/slice.h"
+#include "base/usd.h"
 #include "base/utf8.h"
 
 enum { EVENT_BYTES = 256 << 10 };
@@ -59,7 +60,7 @@ void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice s
     uint64_t worked_ms = (clock_mono_ns(c->clock) - span.began_ns) / 1000000;
     weir_json_put_uint(&json, worked_ms + c->waited_ms - span.waited_ms);
     weir_json_put_key(&json, "cost_usd");
-    weir_json_put_double(&json, c->cost_usd - span.began_usd);
+    weir_json_put_double(&json, usd_round(c->cost_usd - span.began_usd));
     put_text(&json, "output_summary", summary);
     emit(c, "agent.completed", &json);
 }

@@ -14,6 +14,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/usd.h"
 #include "flow/flow_impl.h"
 
 enum {
@@ -472,8 +473,8 @@ static WEIR_MUST_CHECK enum weir_status add_save(struct run *r, struct save *s, 
     *r->saves_end = s;
     r->saves_end = &s->next;
     r->saves_bytes += save_bytes(s);
-    r->cost_usd += cost_usd;
-    r->step_usd += cost_usd;
+    r->cost_usd = usd_sum(r->cost_usd, cost_usd);
+    r->step_usd = usd_sum(r->step_usd, cost_usd);
     return WEIR_OK;
 }
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/usd.h"
 #include "codec/json_check.h"
 #include "flow/flow_impl.h"
 
@@ -250,8 +251,8 @@ void flow_add_cost(struct flow_step *s, double usd)
 {
     struct run *r = s->run;
     pthread_mutex_lock(&r->lock);
-    r->cost_usd += usd;
-    r->step_usd += usd;
+    r->cost_usd = usd_sum(r->cost_usd, usd);
+    r->step_usd = usd_sum(r->step_usd, usd);
     pthread_mutex_unlock(&r->lock);
 }
 

@@ -25,6 +25,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "base/usd.h"
 #include "base/utf8.h"
 
 enum {
@@ -210,7 +211,7 @@ static enum weir_status save_with_cost(struct asker *a, struct flow_save *o)
     double limit = t->options.cost_warn_usd;
     weir_buf_init(&warning, WARNING_BYTES);
     pthread_mutex_lock(&t->cost_lock);
-    double before = flow_cost(a->step), after = before + o->cost_usd;
+    double before = flow_cost(a->step), after = usd_sum(before, o->cost_usd);
     if (before <= limit && after > limit) {
         put_warning(&warning, a, after);
         o->type = "cost_warning";
@@ -246,10 +247,16 @@ static enum weir_status code_of(enum weir_status st)
     return st == WEIR_CANCELLED || st == WEIR_NOMEM ? st : WEIR_UPSTREAM;
 }
 
+/* Good, or failed for good. One that we have cancelled may be asked again. */
+static bool is_for_agents(const struct model_answer *answer)
+{
+    return answer->status == WEIR_OK || (answer->is_final && answer->status != WEIR_CANCELLED);
+}
+
 static void on_done(void *user, const struct model_answer *answer)
 {
     struct asker *a = user;
-    bool has_failed = answer->status != WEIR_OK && !answer->is_final;
+    bool has_failed = !is_for_agents(answer);
     if (has_failed) {
         fail(a, code_of(answer->status), false, answer->why);
         a->failure.retry_after_ms = answer->retry_after_ms;
@@ -363,10 +370,9 @@ static WEIR_MUST_CHECK enum weir_status recall(struct asker *a, struct call_foun
     *out = NULL;
     enum weir_status st = call_find(flow_store(a->step), flow_id(a->step), a->call.at, &f);
     if (st != WEIR_OK) return st;
-    bool is_of_use = strcmp(f->call.hash, a->call.hash) == 0 &&
-                     (f->answer.status == WEIR_OK || f->answer.is_final);
+    bool is_of_use = strcmp(f->call.hash, a->call.hash) == 0 && is_for_agents(&f->answer);
     if (!is_of_use) {
-        a->call.earlier_usd = f->call.earlier_usd + f->answer.cost_usd;
+        a->call.earlier_usd = usd_sum(f->call.earlier_usd, f->answer.cost_usd);
         call_found_free(f);
         return WEIR_NOT_FOUND;
     }

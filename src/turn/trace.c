@@ -13,6 +13,7 @@
  * turn was given, and what the steps before it brought. Nothing else goes into a step but the data.
  */
 #include "base/slice.h"
+#include "base/usd.h"
 #include "turn/turn_impl.h"
 
 enum {
@@ -160,7 +161,7 @@ static enum weir_status add_step(void *user, const struct flow_step_info *info)
     st = put_calls(t, info->number);
     if (st != WEIR_OK) return st;
     weir_json_put_end_object(t->out);
-    t->cost_usd += info->cost_usd;
+    t->cost_usd = usd_sum(t->cost_usd, info->cost_usd);
     /* The name outlives the call: it is looked up in the table of the steps. */
     for (size_t i = 0; i < TURN_STEPS; i++)
         if (output && strcmp(turn_steps[i].name, info->name) == 0 && t->n_steps < FLOW_STEPS) {

@@ -59,7 +59,7 @@ static void answer(unsigned k, enum weir_status status)
     }
     if (text[0]) snprintf(content, sizeof content, "[{\"type\":\"text\",\"text\":\"%s\"}]", text);
     struct model_answer a = {.status = status,
-                             .is_final = p->is_final,
+                             .is_final = p->is_final || status == WEIR_CANCELLED,
                              .why = status == WEIR_OK ? NULL : "the model is out",
                              .content = weir_slice_of(content),
                              .usage = {.input_tokens = 10, .output_tokens = 5},
