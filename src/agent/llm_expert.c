@@ -162,15 +162,18 @@ static enum weir_status take_words(struct explanation *e, struct weir_slice word
 
 static enum weir_status finish(struct explanation *e)
 {
-    struct weir_buf raw;
+    struct weir_buf raw, fit;
     struct ledger ledger;
     struct weir_json_doc *doc = weir_json_doc_new(DOC_BYTES);
     if (!doc) return WEIR_NOMEM;
     weir_buf_init(&raw, LLM_CONTENT_BYTES);
+    weir_buf_init(&fit, AGENT_TEXT_BYTES);
     talk_put_text(&e->talk, &raw);
-    struct weir_slice words = text_keep_clean(e->c->arena, weir_buf_slice(&raw), LLM_WORDS_BYTES);
-    enum weir_status st = read_facts(e, doc, &ledger);
+    enum weir_status st = text_put_fit(&fit, e->c, weir_buf_slice(&raw), NULL);
+    struct weir_slice words = text_keep_clean(e->c->arena, weir_buf_slice(&fit), LLM_WORDS_BYTES);
+    if (st == WEIR_OK) st = read_facts(e, doc, &ledger);
     if (st == WEIR_OK) st = take_words(e, words, &ledger);
+    weir_buf_fini(&fit);
     weir_buf_fini(&raw);
     weir_json_doc_free(doc);
     return st;

@@ -121,6 +121,12 @@ void context_put_talk(struct weir_buf *out, struct agent_case *c);
 void text_put_clean(struct weir_buf *out, struct weir_slice text);
 /* The same into the arena, at most so many bytes, cut behind a word; NULL ptr: no memory. */
 struct weir_slice text_keep_clean(struct arena *arena, struct weir_slice text, size_t most);
+/*
+ * A model's words without the sentences that play doctor (said_plays_doctor()); those go to `gone`,
+ * a line each, NULL: nobody wants to know.
+ */
+WEIR_MUST_CHECK enum weir_status text_put_fit(struct weir_buf *out, struct agent_case *c,
+                                              struct weir_slice text, struct weir_buf *gone);
 /* What the person has said, whose numbers need no home: the newest messages; how many. */
 enum { TEXT_KNOWN = 16 };
 size_t text_own(struct agent_case *c, struct weir_slice known[TEXT_KNOWN]);

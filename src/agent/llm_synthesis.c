@@ -184,7 +184,8 @@ struct writing {
     struct verify_input input;
     struct verify_result verified;
     struct unhedged unhedged;
-    bool is_cut; /* there was more of it */
+    bool is_cut;           /* there was more of it */
+    struct weir_buf unfit; /* sentences that no program should say, left out */
 };
 
 /* Help that cannot wait, and what is said with all that a coach proposes, are in our own words. */
@@ -215,6 +216,7 @@ static enum weir_status write_text(struct writing *w)
 {
     struct agent_case *c = w->s->c;
     struct weir_buf *out = &w->s->voice.out, raw;
+    enum weir_status st = WEIR_OK;
     weir_buf_init(&raw, LLM_CONTENT_BYTES);
     weir_buf_reset(out);
     talk_put_text(&w->talk, &raw);
@@ -224,11 +226,12 @@ static enum weir_status write_text(struct writing *w)
         put_ours(out, weir_json_get_str(result_of(c, "domain_expert"), "urgent"));
         if (out->len > 0) weir_buf_append_str(out, "\n\n");
         size_t from = out->len;
-        text_put_clean(out, weir_buf_slice(&raw));
+        weir_buf_reset(&w->unfit);
+        st = text_put_fit(out, c, weir_buf_slice(&raw), &w->unfit);
         if (w->is_cut) drop_half_sentence(out, from);
     }
     weir_buf_fini(&raw);
-    return weir_buf_status(out);
+    return st == WEIR_OK ? weir_buf_status(out) : st;
 }
 
 static enum weir_status verify(struct writing *w)
@@ -258,6 +261,8 @@ static void name_offences(struct writing *w, struct weir_buf *out)
     struct weir_slice text = w->input.text;
     if (is_blank(text)) name_offence(w, out, SLICE(""), "there is no text");
     else if (w->is_cut) name_offence(w, out, SLICE(""), "the text was cut off: it is too long");
+    if (w->unfit.len > 0)
+        name_offence(w, out, weir_buf_slice(&w->unfit), "a diagnosis, or advice on medicines");
     for (size_t i = 0; i < w->verified.n; i++) {
         const struct verified *n = &w->verified.numbers[i];
         if (n->outcome != VERIFY_LACK) continue;
@@ -400,6 +405,7 @@ enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger,
 {
     struct telling t;
     struct writing w = {.s = s, .o = o, .input = {.ledger = ledger}};
+    weir_buf_init(&w.unfit, AGENT_TEXT_BYTES);
     bool is_briefing = weir_slice_is(s->main, "investigator");
     w.input.known = w.known;
     w.input.n_known = text_own(s->c, w.known);
@@ -413,6 +419,7 @@ enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger,
     w.talk.request.max_tokens = ANSWER_TOKENS;
     enum weir_status st = know_windows(&w);
     if (st == WEIR_OK) st = write_and_amend(&w);
+    weir_buf_fini(&w.unfit);
     talk_end(&w.talk);
     telling_end(&t);
     return st;
@@ -440,6 +447,7 @@ enum weir_status llm_fallback(struct synthesis *s, struct outcome *o)
     struct weir_buf metrics, conversation;
     struct ledger none = {0};
     struct writing w = {.s = s, .o = o, .input = {.ledger = &none}};
+    weir_buf_init(&w.unfit, AGENT_TEXT_BYTES);
     w.input.known = w.known;
     w.input.n_known = text_own(s->c, w.known);
     weir_buf_init(&metrics, CONTEXT_BYTES);
@@ -454,6 +462,7 @@ enum weir_status llm_fallback(struct synthesis *s, struct outcome *o)
     o->attempts = 1;
     if (st == WEIR_OK) st = talk_ask(&w.talk, NULL);
     if (st == WEIR_OK) st = say_fallback(&w);
+    weir_buf_fini(&w.unfit);
     talk_end(&w.talk);
     weir_buf_fini(&conversation);
     weir_buf_fini(&metrics);

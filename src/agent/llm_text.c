@@ -68,6 +68,43 @@ void text_put_clean(struct weir_buf *out, struct weir_slice text)
     }
 }
 
+/* The length of the first sentence with what follows it up to the next. */
+static size_t sentence_length(struct weir_slice s)
+{
+    size_t n = 0;
+    while (n < s.len && s.ptr[n] != '\n') {
+        bool is_end = strchr(".!?", s.ptr[n]) && s.ptr[n] != '\0';
+        n++;
+        if (is_end && (n == s.len || isspace((unsigned char)s.ptr[n]))) break;
+    }
+    while (n < s.len && isspace((unsigned char)s.ptr[n])) n++;
+    return n > 0 ? n : 1;
+}
+
+enum weir_status text_put_fit(struct weir_buf *out, struct agent_case *c, struct weir_slice text,
+                              struct weir_buf *gone)
+{
+    struct weir_buf clean;
+    struct weir_slice left;
+    enum weir_status st = WEIR_OK;
+    weir_buf_init(&clean, AGENT_TEXT_BYTES);
+    text_put_clean(&clean, text);
+    if (weir_buf_status(&clean) == WEIR_OK) left = weir_buf_slice(&clean);
+    else left = (struct weir_slice){0}; /* nobody reads so long an answer */
+    while (left.len > 0 && st == WEIR_OK) {
+        struct said said;
+        size_t n = sentence_length(left);
+        struct weir_slice sentence = slice_of(left.ptr, n);
+        st = said_read(&said, sentence, NULL, c->arena);
+        bool is_fit = st != WEIR_OK || !said_plays_doctor(&said);
+        if (is_fit || gone) weir_buf_append_slice(is_fit ? out : gone, sentence);
+        if (!is_fit && gone) weir_buf_append_char(gone, '\n');
+        left = slice_from(left, n);
+    }
+    weir_buf_fini(&clean);
+    return st == WEIR_OK ? weir_buf_status(out) : st;
+}
+
 struct weir_slice text_keep_clean(struct arena *arena, struct weir_slice text, size_t most)
 {
     struct weir_buf clean;

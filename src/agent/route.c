@@ -30,6 +30,17 @@ bool said_names_medicine(const struct said *s)
     return said_has(s, DRUGS);
 }
 
+bool said_plays_doctor(const struct said *s)
+{
+    static const char illness[] =
+        "you|your .. have|has|having|got|suffer*|are|is .. cancer|leuk*|tumor*|tumour*|diabet*|"
+        "hypertensive|hypertension|apnea|apnoea|anemi*|anaemi*|depressed|depression|arrhythmia|"
+        "fibrillation|infection|disease|syndrome|disorder";
+    if (said_has(s, TAKES " .. " DRUGS NUTRIENTS) || said_has(s, CHANGES_DOSE " .. " DRUGS))
+        return true;
+    return said_has(s, illness) && !said_has(s, "if|whether|unless|when|no|not|never|rule*");
+}
+
 static const char *agent_name(unsigned agent)
 {
     return agent == SCIENCE        ? "data_science"

@@ -32,6 +32,8 @@ enum vagueness vagueness_of(const struct said *s, const char **why);
 bool said_has_thing(const struct said *s);
 bool said_has_lab(const struct said *s);
 bool said_names_medicine(const struct said *s); /* or a supplement */
+/* Tells somebody to take, change or stop one, or which illness they have. */
+bool said_plays_doctor(const struct said *s);
 
 /* Whether a goal or a preference is told (remember_words.c). */
 bool remember_hears(const struct said *s);

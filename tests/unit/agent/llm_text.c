@@ -45,6 +45,41 @@ TEST(what_cannot_be_seen_is_not_shown)
     check("a\u202Eb\u200B\x01z\xFF", "abz");
 }
 
+static void check_fit(const char *text, const char *want)
+{
+    struct desk d;
+    struct weir_buf out;
+    desk_init(&d, "q");
+    weir_buf_init(&out, 1 << 20);
+    T_EQ(text_put_fit(&out, &d.c, weir_slice_of(text), NULL), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&out), want);
+    weir_buf_fini(&out);
+    desk_fini(&d);
+}
+
+TEST(no_sentence_plays_doctor)
+{
+    check_fit("It fell. Stop taking your statin now! It is fine.", "It fell. It is fine.");
+    check_fit("You have leukaemia. Your pulse is fine.", "Your pulse is fine.");
+    check_fit("You clearly have type diabetes.", "");
+    check_fit("- Take magnesium in the evening.\n- Walk to lunch.", "- Walk to lunch.");
+    check_fit("Double your dose of insulin.", "");
+}
+
+TEST(sentences_that_inform_stay)
+{
+    static const char *const fine[] = {
+        "Some medicines lower the heart rate.",
+        "If you have diabetes, other limits apply.",
+        "This is no diagnosis; ask your doctor.",
+        "Have the last coffee before lunch. Keep the room dark.",
+        "It is 61.8 bpm (e.g. at night). Fine?\n\n| a | b |\n|---|---|\n| x | y |",
+        "Your iron is within the limits.",
+        "You have more steps on weekends.",
+    };
+    for (size_t i = 0; i < sizeof fine / sizeof *fine; i++) check_fit(fine[i], fine[i]);
+}
+
 TEST(numbers_of_the_person_are_theirs)
 {
     struct desk d;
