@@ -30,6 +30,7 @@ static bool open_reply(struct call *call, struct weir_slice content_type)
 {
     struct model_reply_options o = {
         .provider = call->player->provider,
+        .type = call->models->options.replay ? call->cassette->type : call->player->provider->type,
         .wants_object = call->asked.request.schema.len > 0,
         .on_delta = call->asked.on_delta ? on_delta : NULL,
         .user = call,

@@ -207,7 +207,8 @@ uint64_t model_retry_after_ms(struct weir_slice ms, struct weir_slice seconds_or
 struct model_reply;
 
 struct model_reply_options {
-    const struct model_provider *provider;
+    const struct model_provider *provider; /* for its name and key */
+    enum model_type type;                  /* who speaks */
     bool wants_object;
     void (*on_delta)(void *user, enum model_delta kind, struct weir_slice delta); /* or NULL */
     void *user;

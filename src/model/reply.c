@@ -87,8 +87,7 @@ static bool make_message(struct model_reply *r)
         .max_blocks = MAX_BLOCKS,
         .max_depth = MAX_DEPTH,
     };
-    enum weir_dialect dialect =
-        r->options.provider->type == MODEL_ANTHROPIC ? WEIR_ANTHROPIC : WEIR_OPENAI;
+    enum weir_dialect dialect = r->options.type == MODEL_ANTHROPIC ? WEIR_ANTHROPIC : WEIR_OPENAI;
     r->message = weir_message_new(dialect, &handlers, r, &limits);
     return r->message != NULL;
 }
@@ -194,7 +193,7 @@ static bool put_blocks(struct model_reply *r, struct model_content *c,
     weir_buf_init(&c->texts, 2 * MODEL_ANSWER_BYTES);
     if (r->kind == KIND_WHOLE) c->tell = &r->options;
     weir_json_put_begin_array(c->out);
-    bool is_message = r->options.provider->type == MODEL_ANTHROPIC
+    bool is_message = r->options.type == MODEL_ANTHROPIC
                           ? anthropic_content_put(c, message, r->message)
                           : openai_content_put(c, message, r->message);
     if (r->options.wants_object && c->n_tools == 0 && !c->has_broken) make_object(c, from);

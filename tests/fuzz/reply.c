@@ -44,6 +44,7 @@ static void hear(struct text *out, uint8_t flags, struct weir_slice rest, struct
     struct model_failure f;
     struct weir_slice piece;
     struct model_reply_options o = {.provider = &providers[(flags & FLAG_OPENAI) != 0],
+                                    .type = providers[(flags & FLAG_OPENAI) != 0].type,
                                     .wants_object = (flags & FLAG_OBJECT) != 0,
                                     .on_delta = on_delta,
                                     .user = deltas};

@@ -594,6 +594,32 @@ TEST(what_was_recorded_is_played_without_anybody)
     close_bench(&b);
 }
 
+TEST(a_cassette_speaks_as_whoever_it_was_recorded_from)
+{
+    struct bench b;
+    struct model_config *openai;
+    struct models *m;
+    char why[MODEL_WHY_BYTES];
+    const char *folder = t_temp_dir();
+    open_bench(&b, say_hello_to_all, NULL, &(struct models_options){.record = folder});
+    asker_ask(&b.asker);
+    asker_wait_done(&b.asker, 1);
+    T_EQ(model_config_parse(&openai,
+                            SLICE("{\"providers\":{\"a\":{\"type\":\"openai\"}},\"roles\":{"
+                                  "\"main\":{\"provider\":\"a\",\"model\":\"m\"}}}"),
+                            "test", why),
+         WEIR_OK);
+    T_EQ(models_new(&m, openai, &(struct models_options){.replay = folder}), WEIR_OK);
+    asker_init(&b.asker, m);
+    asker_ask(&b.asker);
+    asker_wait_done(&b.asker, 1);
+    T_EQ(b.asker.answer.status, WEIR_OK);
+    T_EQ_STR(weir_slice_of(b.asker.text), "Hello");
+    models_free(m);
+    model_config_free(openai);
+    close_bench(&b);
+}
+
 TEST(failures_are_recorded_as_well_and_keys_are_not)
 {
     struct bench b;

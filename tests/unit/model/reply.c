@@ -39,6 +39,7 @@ struct wire {
 static void hear(struct heard *h, const struct wire *w, struct weir_slice bytes, struct cut *cut)
 {
     struct model_reply_options o = {.provider = &providers[w->type],
+                                    .type = w->type,
                                     .wants_object = w->wants_object,
                                     .on_delta = on_delta,
                                     .user = h};
@@ -410,7 +411,7 @@ TEST(other_types_than_streams_and_json_are_failures_at_once)
 
 TEST(an_answer_without_end_is_ended)
 {
-    struct model_reply_options o = {.provider = &providers[MODEL_OPENAI]};
+    struct model_reply_options o = {.provider = &providers[MODEL_OPENAI], .type = MODEL_OPENAI};
     struct model_reply *r = model_reply_new(&o, SLICE("text/event-stream"));
     static const char chunk[] = CHUNK("\"content\":\"0123456789abcdef0123456789abcdef\"", "null");
     size_t n = 0;
