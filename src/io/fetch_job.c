@@ -28,6 +28,7 @@ enum {
     READ_BYTES = 4 << 10,
     UPLOAD_BYTES = 16 << 10,
     MAX_CA_FILE = 4096, /* longest path */
+    KEEP_ALIVE_S = 30,
 };
 
 struct job *job_checked(void *user)
@@ -346,6 +347,10 @@ static bool set_policy(CURL *c, const struct fetch_limits *limits)
            curl_easy_setopt(c, CURLOPT_BUFFERSIZE, (long)READ_BYTES) == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_UPLOAD_BUFFERSIZE, (long)UPLOAD_BYTES) == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L) == CURLE_OK &&
+           /* A peer that went without a word is noticed, also where silence is allowed. */
+           curl_easy_setopt(c, CURLOPT_TCP_KEEPALIVE, 1L) == CURLE_OK &&
+           curl_easy_setopt(c, CURLOPT_TCP_KEEPIDLE, (long)KEEP_ALIVE_S) == CURLE_OK &&
+           curl_easy_setopt(c, CURLOPT_TCP_KEEPINTVL, (long)KEEP_ALIVE_S) == CURLE_OK &&
            /* So that ending does not wait for a resolver. */
            curl_easy_setopt(c, CURLOPT_QUICK_EXIT, 1L) == CURLE_OK;
 }

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The fields in which a server says when it wants to be asked again. Pure; any thread. */
+#pragma once
+
+#include <weir/types.h>
+
+/*
+ * Of the fields Retry-After-Ms, which some have, and Retry-After, a number of seconds or a date;
+ * both may be empty. 0: neither says anything, or not later than now. There is no ceiling: whoever
+ * waits has one.
+ */
+uint64_t retry_after_ms(struct weir_slice ms, struct weir_slice seconds_or_date, int64_t wall_ms);
