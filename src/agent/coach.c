@@ -122,7 +122,8 @@ static bool is_unwanted(const struct coach *k, const struct advice *a)
 
 static void choose(struct coach *k, const char *topic)
 {
-    size_t start = (size_t)(k->c->seed % N_ADVICES);
+    /* A model has its own way of not saying the same every time. */
+    size_t start = k->c->has_model[MODEL_MAIN] ? 0 : (size_t)(k->c->seed % N_ADVICES);
     for (size_t i = 0; i < N_ADVICES && k->n < STEPS; i++) {
         const struct advice *a = &advices[(start + i) % N_ADVICES];
         bool is_there = false;

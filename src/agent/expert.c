@@ -28,6 +28,7 @@ struct expert {
     struct weir_buf text; /* the sentence in the making */
     struct weir_buf told; /* all of them, as streamed */
     struct weir_buf findings, facts, judgements, says, caveats, urgent;
+    struct weir_buf words; /* of a model, streamed as they came */
     struct claim_wish wish;
     bool is_about_person; /* and not about people in general */
     bool has_several;     /* subjects: a caveat has to say whose it is */
@@ -38,12 +39,12 @@ struct expert {
     unsigned n_looked_up;    /* subjects whose rows were handed to a model */
 };
 
-enum { N_PARTS = 8 };
+enum { N_PARTS = 9 };
 
 static void parts_of(struct expert *e, struct weir_buf *parts[N_PARTS])
 {
-    struct weir_buf *all[N_PARTS] = {&e->text,       &e->told, &e->findings, &e->facts,
-                                     &e->judgements, &e->says, &e->caveats,  &e->urgent};
+    struct weir_buf *all[N_PARTS] = {&e->text, &e->told,    &e->findings, &e->facts, &e->judgements,
+                                     &e->says, &e->caveats, &e->urgent,   &e->words};
     memcpy(parts, all, sizeof all);
 }
 
@@ -434,9 +435,8 @@ static enum weir_status look_up(void *user, const struct fact_subject *s, struct
 static enum weir_status explain(struct expert *e, struct weir_slice question)
 {
     struct topics topics;
-    struct weir_buf rows, words;
+    struct weir_buf rows;
     weir_buf_init(&rows, CONTEXT_BYTES);
-    weir_buf_init(&words, AGENT_TEXT_BYTES);
     enum weir_status st = topics_read(&topics, question, e->c->arena);
     for (size_t i = 0; st == WEIR_OK && i < topics.n && i < MOST_JUDGED; i++)
         st = look_up(e, topics.list[i].subject, &rows);
@@ -446,16 +446,14 @@ static enum weir_status explain(struct expert *e, struct weir_slice question)
                            .facts = &e->facts,
                            .look_up = look_up,
                            .user = e};
-    if (st == WEIR_OK) st = llm_expert(e->c, &l, question, &words);
-    if (st == WEIR_OK && words.len > 0) {
-        weir_buf_append_slice(&e->told, weir_buf_slice(&words));
+    if (st == WEIR_OK) st = llm_expert(e->c, &l, question, &e->words);
+    if (st == WEIR_OK && e->words.len > 0) {
         weir_json_put_begin_object(&e->says);
         weir_json_put_key(&e->says, "text");
-        weir_json_put_string(&e->says, weir_buf_slice(&words));
+        weir_json_put_string(&e->says, weir_buf_slice(&e->words));
         put_member(&e->says, "finding", e->own ? e->own->id : NULL);
         weir_json_put_end_object(&e->says);
     }
-    weir_buf_fini(&words);
     weir_buf_fini(&rows);
     return st;
 }
@@ -476,7 +474,6 @@ static enum weir_status read_person(struct expert *e)
     return st;
 }
 
-/* Beside another agent, having nothing to say is not worth saying. */
 static bool is_beside(struct agent_case *c)
 {
     const struct weir_json *route = agent_output(c, "route");
@@ -507,15 +504,20 @@ static enum weir_status judge_all(struct expert *e, struct weir_slice question)
         st = judge(e, &topics.list[i], !e->is_about_person);
     for (size_t i = 0; st == WEIR_OK && e->n_judged == 0 && i < topics.n && i < MOST_JUDGED; i++)
         st = judge(e, &topics.list[i], true);
-    if (st != WEIR_OK || topics.n > 0 || is_beside(e->c)) return st;
+    return st;
+}
+
+/* Beside another agent, having nothing to say is not worth saying. */
+static void say_nothing(struct expert *e)
+{
+    if (e->told.len > 0 || e->words.len > 0 || is_beside(e->c)) return;
     say(e, "The table of public facts has nothing about this.");
     end_sentence(e, &e->says, NULL);
-    return WEIR_OK;
 }
 
 static void put_summary(struct weir_buf *out, const struct expert *e)
 {
-    struct weir_slice text = weir_buf_slice(&e->told);
+    struct weir_slice text = weir_buf_slice(e->told.len > 0 ? &e->told : &e->words);
     if (text.len > AGENT_SUMMARY_BYTES) text.len = AGENT_SUMMARY_BYTES;
     while (text.len > 0 && ((unsigned char)text.ptr[text.len - 1] & 0x80) != 0) text.len--;
     weir_json_put_key(out, "summary");
@@ -559,6 +561,7 @@ enum weir_status domain_expert_work(struct agent_case *c, struct weir_slice ques
     for (size_t i = 0; i < N_PARTS; i++) weir_buf_init(parts[i], JSON_BYTES);
     enum weir_status st = judge_all(&e, question);
     if (st == WEIR_OK && c->has_model[MODEL_MAIN]) st = explain(&e, question);
+    if (st == WEIR_OK) say_nothing(&e);
     for (size_t i = 0; st == WEIR_OK && i < N_PARTS; i++) st = weir_buf_status(parts[i]);
     if (st == WEIR_OK) st = put_result(out, &e, question);
     for (size_t i = 0; i < N_PARTS; i++) weir_buf_fini(parts[i]);

@@ -198,18 +198,38 @@ static bool shares_word(struct weir_slice text, struct weir_slice words)
     return false;
 }
 
+/* Before which of the first n entries a text belongs, by their bytes. */
+static size_t place_of(const struct weir_json *const *list, size_t n, struct weir_slice text)
+{
+    size_t i = n;
+    for (; i > 0; i--) {
+        struct weir_slice other = agent_text(list[i - 1], "text");
+        size_t len = other.len < text.len ? other.len : text.len;
+        int order = memcmp(other.ptr, text.ptr, len);
+        if (order < 0 || (order == 0 && other.len <= text.len)) break;
+    }
+    return i;
+}
+
+/* Ordered, since entries of one turn have no order of their own and a request is always the same.
+ */
 void context_put_memory(struct weir_buf *out, struct agent_case *c, struct weir_slice words)
 {
+    const struct weir_json *list[MOST_MEMORIES];
     size_t n = 0;
     for (const struct weir_json *m = weir_json_first(c->memory); m && n < MOST_MEMORIES;
          m = weir_json_next(m)) {
         struct weir_slice text = agent_text(m, "text");
         if (text.len == 0 || (words.len > 0 && !shares_word(text, words))) continue;
-        put_line(out, agent_text(m, "category"), NAME_BYTES / 2);
+        size_t at = place_of(list, n, text);
+        memmove(list + at + 1, list + at, (n++ - at) * sizeof *list);
+        list[at] = m;
+    }
+    for (size_t i = 0; i < n; i++) {
+        put_line(out, agent_text(list[i], "category"), NAME_BYTES / 2);
         weir_buf_append_str(out, ": ");
-        put_line(out, text, MEMORY_BYTES);
+        put_line(out, agent_text(list[i], "text"), MEMORY_BYTES);
         weir_buf_append_char(out, '\n');
-        n++;
     }
     if (n == 0) weir_buf_append_str(out, "(nothing)");
 }

@@ -40,14 +40,19 @@ struct panel {
 
 /* ---- what it is shown ---- */
 
+/* Numbers of gates that draw days by chance differ from turn to turn; a request should not. */
+static bool is_drawn(enum gate_name name)
+{
+    return name != GATE_SAMPLE_SIZE && name != GATE_EFFECT_VS_NOISE;
+}
+
 static void put_gate(struct weir_buf *out, enum gate_name name, const struct gate *g)
 {
     weir_buf_printf(out, "  %s %s: %s", gate_name(name), gate_status_name(g->status), g->why);
-    for (size_t i = 0; i < g->n; i++)
+    for (size_t i = 0; i < g->n && !is_drawn(name); i++)
         if (!isnan(g->detail[i].value))
-            weir_buf_printf(out, "%s%s %.4g", i == 0 ? " (" : ", ", g->detail[i].name,
-                            g->detail[i].value);
-    weir_buf_append_str(out, g->n > 0 ? ")\n" : "\n");
+            weir_buf_printf(out, ", %s %.4g", g->detail[i].name, g->detail[i].value);
+    weir_buf_append_char(out, '\n');
 }
 
 static void put_rules(struct weir_buf *out, const struct critique *q)
@@ -64,9 +69,7 @@ static void put_claim(struct weir_buf *out, const struct llm_review *r)
     weir_buf_append_slice(out, r->id);
     weir_buf_append_str(out, ": ");
     weir_buf_append_slice(out, r->claim);
-    weir_buf_printf(out, "\n  gates: %s; estimate %.4g", verdict_name(v->name), v->estimate);
-    if (isfinite(v->lo)) weir_buf_printf(out, ", interval %.4g to %.4g", v->lo, v->hi);
-    weir_buf_append_char(out, '\n');
+    weir_buf_printf(out, "\n  gates: %s; estimate %.4g\n", verdict_name(v->name), v->estimate);
     for (size_t i = 0; i < N_GATES; i++)
         if (v->gates[i].status != GATE_SKIPPED) put_gate(out, (enum gate_name)i, &v->gates[i]);
     if (r->n_tests > 1) weir_buf_printf(out, "  found among %zu tests\n", r->n_tests);

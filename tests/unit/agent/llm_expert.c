@@ -31,7 +31,7 @@ TEST(words_about_rows_of_the_table_are_taken)
     T_EQ(s.n_asked, 1);
     T_OK(script_asked(&s, 0, "to below 130 mg/dL (NCEP ATP III)"));
     T_OK(script_asked(&s, 0, "\"name\":\"lookup_fact\""));
-    T_EQ(days_lacking(&s.d, out, "text"), 0);
+    T_EQ(days_lacking(&s.d, out, "summary"), 0);
     script_fini(&s);
 }
 
