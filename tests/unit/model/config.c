@@ -286,3 +286,24 @@ TEST(a_key_is_blotted_out_wherever_it_stands)
     model_key_blot(NULL, bytes, sizeof bytes - 1);
     model_key_blot("sk-1", NULL, 0);
 }
+
+TEST(the_examples_of_the_documentation_are_configurations)
+{
+    struct weir_slice page = t_read_file(T_SOURCE_ROOT "/docs/models.md");
+    const char *at = page.ptr, *end;
+    unsigned n = 0;
+    setenv("ANTHROPIC_API_KEY", secret, 1);
+    setenv("OPENAI_API_KEY", secret, 1);
+    while (at && (at = memmem(at, (size_t)(page.ptr + page.len - at), "```json\n", 8))) {
+        char why[MODEL_WHY_BYTES] = "";
+        struct model_config *c;
+        at += 8;
+        end = memmem(at, (size_t)(page.ptr + page.len - at), "```", 3);
+        T_EQ(model_config_parse(&c, slice_of(at, (size_t)(end - at)), "models.md", why), WEIR_OK);
+        if (why[0] != 0) t_fail(__FILE__, __LINE__, "%s", why);
+        model_config_free(c);
+        at = end;
+        n++;
+    }
+    T_EQ(n, 5);
+}
