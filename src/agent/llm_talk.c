@@ -70,7 +70,8 @@ enum weir_status talk_ask(struct talk *t, const char *agent)
     c->cost_usd += answer->cost_usd;
     if (answer->status == WEIR_OK) return read_content(t, answer);
     snprintf(c->why, sizeof c->why, "%s", answer->why ? answer->why : "");
-    return answer->status;
+    /* An answer without an end is no limit of ours that anybody could raise. */
+    return answer->status == WEIR_LIMIT ? WEIR_UPSTREAM : answer->status;
 }
 
 /* ---- the answer ---- */

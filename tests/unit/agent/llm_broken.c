@@ -193,7 +193,8 @@ TEST(failures_of_every_kind_come_out_as_they_are)
             begin(s, &places[i]);
             script_put(s, places[i].purpose, "[]");
             s->answers[0].status = failures[k];
-            T_EQ(script_run(s, places[i].step), failures[k]);
+            bool is_endless = failures[k] == WEIR_LIMIT;
+            T_EQ(script_run(s, places[i].step), is_endless ? WEIR_UPSTREAM : failures[k]);
             script_fini(s);
             free(s);
         }
