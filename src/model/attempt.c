@@ -86,7 +86,8 @@ static void close_reply(struct call *call, const char *cut)
 
 static void fail_without_answer(struct call *call, const struct fetch_result *result)
 {
-    enum fetch_end end = result->end;
+    /* We have ended it at its head: it could not be heard. */
+    enum fetch_end end = result->end == FETCH_ENOUGH ? FETCH_NO_MEMORY : result->end;
     bool is_theirs = end != FETCH_NO_MEMORY && end != FETCH_NO_DESCRIPTORS && end != FETCH_ABORTED;
     bool lasts = end == FETCH_BAD_URL || end == FETCH_NOT_ALLOWED || end == FETCH_NOT_TRUSTED ||
                  end == FETCH_ENCODED || end == FETCH_TOO_LARGE || end == FETCH_NOT_HTTP;
@@ -95,8 +96,10 @@ static void fail_without_answer(struct call *call, const struct fetch_result *re
         .may_help = !lasts && end != FETCH_ABORTED,
         .is_outage = is_theirs,
     };
-    model_failure_say(&call->failure, call->player->provider, "does not answer",
-                      weir_slice_of(result->why));
+    model_failure_say(
+        &call->failure, call->player->provider,
+        is_theirs ? "does not answer" : "could not be asked",
+        weir_slice_of(end == FETCH_NO_MEMORY ? weir_status_text(WEIR_NOMEM) : result->why));
 }
 
 static void judge(struct call *call, const struct fetch_result *result)

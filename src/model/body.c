@@ -48,6 +48,7 @@ static enum weir_status read_values(struct model_body *b)
         !read_value(b->doc, r->tools, WEIR_JSON_ARRAY, &b->tools, &st) ||
         !read_value(b->doc, r->schema, WEIR_JSON_OBJECT, &b->schema, &st))
         return st;
+    if (weir_json_count(b->tools) == 0) b->tools = NULL;
     bool is_good = weir_json_count(b->messages) > 0 && is_each(b->messages, is_message) &&
                    is_each(b->tools, is_tool);
     return is_good ? WEIR_OK : WEIR_BAD_FIELD;

@@ -127,7 +127,7 @@ static void save_cassette(struct call *call)
 static void count_end_locked(struct models *m, const struct model_answer *a)
 {
     struct models_stats *s = &m->stats;
-    s->n_failed += a->status != WEIR_OK;
+    s->n_failed += a->status != WEIR_OK && a->status != WEIR_CANCELLED;
     s->input_tokens += a->usage.input_tokens;
     s->output_tokens += a->usage.output_tokens;
     s->cache_read_tokens += a->usage.cache_read_tokens;

@@ -54,6 +54,16 @@ TEST(anthropic_gets_a_cached_system_text_and_a_stream)
            "\"cache_control\":{\"type\":\"ephemeral\"}}],\"messages\":" USER "}");
 }
 
+TEST(an_empty_list_of_tools_is_none)
+{
+    struct model_request request = hello;
+    request.system = SLICE("");
+    request.tools = SLICE("[ ]");
+    expect(&request, &haiku, true,
+           "{\"model\":\"claude-haiku-4-5\",\"max_tokens\":100,\"stream\":true,"
+           "\"messages\":" USER "}");
+}
+
 TEST(anthropic_is_forced_to_the_tool_answer_for_a_schema)
 {
     struct model_request request = hello;

@@ -3,6 +3,7 @@
  * end. */
 #include <sys/resource.h>
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "model/breaker.h"
 #include "stand.h"
@@ -393,6 +394,26 @@ TEST(an_answer_without_end_ends_the_call)
     asker_wait_done(&b.asker, 1);
     T_EQ(b.asker.answer.status, WEIR_LIMIT);
     T_OK(b.asker.answer.is_final);
+    close_bench(&b);
+}
+
+TEST(a_lack_of_memory_anywhere_ends_a_call_once)
+{
+    struct bench b;
+    open_bench(&b, say_hello, NULL, &plain);
+    for (unsigned n = 1; n <= 120; n++) {
+        unsigned n_done = b.asker.n_done;
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        enum weir_status st = asker_ask_for(&b.asker, MODEL_MAIN, "Hi");
+        T_OK(st == WEIR_OK || st == WEIR_NOMEM);
+        if (st == WEIR_OK) asker_wait_done(&b.asker, n_done + 1);
+        fault_disarm_all();
+        if (st != WEIR_OK) continue;
+        st = b.asker.answer.status;
+        if (st != WEIR_OK && st != WEIR_NOMEM && st != WEIR_UPSTREAM && st != WEIR_LIMIT)
+            t_fail(__FILE__, __LINE__, "%u: %d %s", n, st, b.asker.why);
+    }
+    T_OK(b.asker.n_good > 20);
     close_bench(&b);
 }
 
