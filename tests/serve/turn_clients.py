@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/serve/turn_clients.py [CASE...]
 
-Turns as their users are told to read them: by curl, by a page's EventSource in Chromium, and by a
-loop over lines (examples/turn_lines.c), with keys. A program that cannot be had is skipped.
+Turns as their users are told to read them: by curl, by a page's EventSource in Chromium, by a
+loop over lines (examples/turn_lines.c), and by libweir-client (examples/client/follow_turn.c), with
+keys. A program that cannot be had is skipped.
 """
 import json
 import os
@@ -115,6 +116,42 @@ def a_loop_over_lines_reads_a_turn():
         half = wire[:wire.index(b"id: 4\n")]
         done = subprocess.run([path], input=half, stdout=subprocess.PIPE, timeout=WAIT_S, check=False)
         equal((done.returncode, done.stdout.decode().splitlines()[-1]), (3, "Last-Event-Id: 3"))
+
+
+def lines_of(wire):
+    """As examples/client/follow_turn.c prints them."""
+    events = [event.split("\n") for event in wire.decode().split("\n\n")[:-1]]
+    return [f"{event[1][7:]} {event[2][6:]}" for event in events]
+
+
+@case
+def libweir_client_follows_a_turn_through_kills():
+    path = pathlib.Path(program()).parent / "examples" / "follow_turn"
+    if not os.access(path, os.X_OK):
+        raise Skip("examples/follow_turn is not built")
+    server, files = keyed_server("--turn-pace", "300ms")
+    with server:
+        prepare(server, files)
+        turn = new_turn(server)
+        env = {**os.environ, "WEIR_KEY": server.key}
+        with subprocess.Popen([path, server.url(), turn["id"]], env=env, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE) as follower:
+            wire = follower.stdout.readline()
+            for _ in range(2):
+                server.kill()
+                server.start()
+                # Something new, so that it is cut in another place.
+                wire += follower.stdout.readline()
+            wire += follower.stdout.read()
+            complaints = follower.stderr.read()
+            equal(follower.wait(WAIT_S), 0, complaints.decode())
+        equal(wire.decode().splitlines(), lines_of(stream(server, turn)), "each event once")
+        expect(b"again in" in complaints, "it was cut", complaints)
+        done = subprocess.run([path, server.url(), "turn_01HZZZZZZZZZZZZZZZZZZZZZZZ"], env=env,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=WAIT_S,
+                              check=False)
+        equal(done.returncode, 3, "a turn that is none")
+        expect(b"turn_not_found" in done.stderr, "the server's words", done.stderr)
 
 
 def page_of(server, turn, closes):

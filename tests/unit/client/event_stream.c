@@ -4,6 +4,7 @@
 
 #include <weir/client.h>
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "unit/io/peer.h"
 
@@ -654,4 +655,42 @@ TEST(an_id_stays_within_its_place_in_the_address)
     T_OK(strncmp(p.request, "GET /v1/turns/a%2F..%2Fb%3Fc%23d%20%C3%A4/events HTTP/1.1\r\n", 59) ==
          0);
     T_OK(strstr(p.request, "\r\nX-One: 1\r\n") && strstr(p.request, "\r\nX-Two: 2\r\n"));
+}
+
+/* ---- memory ---- */
+
+/* Reads a turn that is cut once, and lets the nth allocation fail. False: there were fewer. */
+static bool read_without(uint64_t nth)
+{
+    const struct act acts[] = {{.cut = 130}, good};
+    struct turn t = {.acts = acts, .n_acts = 2, .last = "turn.completed", .first = 1};
+    struct peer p = {.play = play_turn, .user = &t};
+    struct caller c;
+    struct weir_client *client = NULL;
+    struct weir_event_stream *s = NULL;
+    char url[PEER_URL_BYTES];
+    caller_init(&c);
+    peer_start(&p);
+    snprintf(url, sizeof url, "http://127.0.0.1:%u", p.port);
+    struct weir_event_stream_options options = options_for(&c, url, WEIR_STREAM_TURN);
+    fault_arm(FAULT_ALLOC, nth, FAULT_ONCE);
+    enum weir_status st = weir_client_new(&client, NULL);
+    if (st == WEIR_OK) st = weir_event_stream_open(&s, client, &options);
+    if (st == WEIR_OK) wait_for(&c, &c.n_closed, 1);
+    else T_EQ(st, WEIR_NOMEM);
+    if (c.closed == WEIR_OK && st == WEIR_OK) check_whole(&c);
+    else if (st == WEIR_OK) T_EQ(c.closed, WEIR_NOMEM);
+    bool was_hit = fault_count(FAULT_ALLOC) >= nth;
+    fault_disarm_all();
+    weir_event_stream_close(s);
+    weir_client_free(client);
+    peer_stop(&p);
+    return was_hit;
+}
+
+TEST(lack_of_memory_is_told_by_name)
+{
+    uint64_t n = 1;
+    while (read_without(n)) n++;
+    T_OK(n > 15);
 }
