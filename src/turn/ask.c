@@ -84,7 +84,7 @@ enum weir_status asker_end(struct asker *a, enum weir_status st)
     if (a->has_failed) return a->failure.code;
     if (st == WEIR_PENDING) return fail(a, WEIR_INTERNAL, true, "a step waits for nothing");
     /* What the engine has tried often enough is not tried by the step as well. */
-    if (st == WEIR_UPSTREAM && a->has_lost) return fail(a, st, true, a->lost_why);
+    if (st != WEIR_OK && st == a->lost) return fail(a, WEIR_UPSTREAM, true, a->lost_why);
     return st;
 }
 
@@ -387,8 +387,8 @@ static void give(struct asker *a, const struct call_found *f)
         a->n_known = a->call.at.number + 1;
         if (a->call.agent[0]) show_again(a, a->call.agent, f);
     }
-    a->has_lost = f->answer.status != WEIR_OK;
-    if (a->has_lost)
+    a->lost = f->answer.status;
+    if (a->lost != WEIR_OK)
         snprintf(a->lost_why, sizeof a->lost_why, "%s", f->answer.why ? f->answer.why : "");
 }
 

@@ -23,7 +23,7 @@ struct asker {
     unsigned n_asked, n_events;
     bool has_started;         /* a call, by its last question */
     struct call_found *found; /* the answers that it was given */
-    bool has_lost;            /* the last one had failed for good */
+    enum weir_status lost;    /* how the last one had failed for good; WEIR_OK: it had not */
     char lost_why[MODEL_WHY_BYTES];
 
     /* Of the call: the engine's from its start to its end. */
