@@ -183,8 +183,6 @@ void flow_emit(struct flow_step *s, const char *type, struct weir_slice json);
 void flow_put(struct flow_step *s, struct doc_key key, int64_t expected_version,
               struct weir_slice body);
 void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_version);
-/* Counts from now on, also when the attempt fails. */
-void flow_add_cost(struct flow_step *s, double usd);
 double flow_cost(const struct flow_step *s); /* of the run so far */
 
 /*
@@ -196,7 +194,7 @@ double flow_cost(const struct flow_step *s); /* of the run so far */
 struct flow_save {
     struct doc_key key;
     struct weir_slice body;
-    double cost_usd;        /* as flow_add_cost(), but durable: it counts once over crashes, too */
+    double cost_usd;        /* counts from now on, whatever becomes of it, and once over crashes */
     const char *type;       /* of an event that goes with it; NULL: none */
     struct weir_slice json; /* of the event */
     void (*done)(void *user, enum weir_status st);
@@ -219,7 +217,7 @@ void flow_fail(struct flow_step *s, const struct flow_failure *failure);
 
 /*
  * Calls `part` for each i below n, at once as far as there are threads, and `then` when all have
- * returned; after it, the step's function does nothing but return. Parts may emit, put, add costs
+ * returned; after it, the step's function does nothing but return. Parts may emit, put, save
  * and ask for outputs, and keep what they bring in memory of their own (an arena is one thread's):
  * flow_part_arena().
  */

@@ -5,7 +5,6 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "base/usd.h"
 #include "codec/json_check.h"
 #include "flow/flow_impl.h"
 
@@ -245,15 +244,6 @@ void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_versi
 {
     add_doc(s, &(struct draft_doc){
                    .key = key, .expected_version = expected_version, .is_removal = true});
-}
-
-void flow_add_cost(struct flow_step *s, double usd)
-{
-    struct run *r = s->run;
-    pthread_mutex_lock(&r->lock);
-    r->cost_usd = usd_sum(r->cost_usd, usd);
-    r->step_usd = usd_sum(r->step_usd, usd);
-    pthread_mutex_unlock(&r->lock);
 }
 
 double flow_cost(const struct flow_step *s)

@@ -158,6 +158,13 @@ static inline void desk_on_end(struct flow_step *s, const struct flow_end *end)
              weir_slice_of(text));
 }
 
+/* A step that has paid for something. */
+static inline void desk_pay(struct flow_step *s, double usd)
+{
+    flow_save(s, &(struct flow_save){
+                     .key = {SLICE("bill"), flow_id(s)}, .body = SLICE("{}"), .cost_usd = usd});
+}
+
 /* ---- what became of them ---- */
 
 /* The types of all events, one behind the other with a space; ids are checked to be gapless. */

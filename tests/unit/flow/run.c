@@ -41,7 +41,7 @@ static void try(struct flow_step *s)
 {
     unsigned n = atomic_fetch_add(&plan.n_tried, 1) + 1;
     T_EQ(flow_attempt(s), n);
-    flow_add_cost(s, 0.25);
+    desk_pay(s, 0.25);
     flow_emit(s, "tried", SLICE("{}"));
     if (plan.puts)
         flow_put(s, (struct doc_key){SLICE("note"), flow_id(s)}, n == 1 ? 7 : DOC_MUST_BE_NEW,

@@ -45,7 +45,7 @@ static void part(struct flow_step *s, size_t i)
     int64_t *kept = arena_alloc(arena, sizeof *kept);
     *kept = n * (int64_t)(i + 1);
     ((struct sums *)flow_data(s))->kept[i] = kept;
-    flow_add_cost(s, 0.5);
+    desk_pay(s, 0.5);
     flow_emit(s, "part", SLICE("{}"));
     flow_emit(s, "part", SLICE("{}"));
     atomic_fetch_add(&n_parts, 1);

@@ -134,6 +134,12 @@ struct hooks *server_hooks(struct server *s)
     return NULL;
 }
 
+struct models *server_models(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
 struct links *server_links(struct server *s)
 {
     (void)s;
