@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "io/fetch.h"
 #include "io/file.h"
 #include "model/model_impl.h"
 
@@ -24,7 +25,7 @@ enum {
     TEXTS_BYTES = 1 << 20,    /* of what is kept of it */
     PATH_BYTES = 160,         /* of a member's place in messages */
     MAX_MS = 3600 * 1000,
-    MAX_RUNNING = 4096,
+    MAX_RUNNING = FETCH_MAX_RUNNING, /* as many as can be asked for */
     MAX_TOKENS = 1 << 20,
 };
 
