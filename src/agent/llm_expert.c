@@ -50,53 +50,31 @@ static const struct fact_subject *find_subject(struct weir_slice name)
     return NULL;
 }
 
-/* *is_error: `text` says why nothing was looked up. */
-static enum weir_status look_up(struct explanation *e, const struct weir_json *call, bool is_late,
-                                struct weir_buf *text, bool *is_error)
+static enum weir_status run_call(void *user, const struct weir_json *call, struct weir_buf *out,
+                                 bool *is_error)
 {
+    struct explanation *e = user;
     const struct fact_subject *subject =
         find_subject(agent_text(weir_json_get_str(call, "input"), "subject"));
     *is_error = true;
     if (!weir_slice_is(agent_text(call, "name"), "lookup_fact"))
-        weir_buf_append_str(text, "refused: there is lookup_fact, and no other tool");
-    else if (!subject) weir_buf_append_str(text, "refused: the table has no such subject");
-    else if (is_late || e->n_lookups == EXPERT_LOOKUPS)
-        weir_buf_append_str(text, "refused: no more is looked up; write the answer now");
+        weir_buf_append_str(out, "refused: there is lookup_fact, and no other tool");
+    else if (!subject) weir_buf_append_str(out, "refused: the table has no such subject");
+    else if (e->n_lookups == EXPERT_LOOKUPS)
+        weir_buf_append_str(out, "refused: no more is looked up; write the answer now");
     else {
         *is_error = false;
         e->n_lookups++;
-        return e->l->look_up(e->l->user, subject, text);
+        return e->l->look_up(e->l->user, subject, out);
     }
     return WEIR_OK;
 }
 
-static enum weir_status answer_call(struct explanation *e, const struct weir_json *call,
-                                    bool is_late)
-{
-    struct weir_buf text, block;
-    bool is_error;
-    weir_buf_init(&text, CONTEXT_BYTES);
-    weir_buf_init(&block, 2 * BLOCK_BYTES);
-    enum weir_status st = look_up(e, call, is_late, &text, &is_error);
-    block_put(&block, "result", weir_buf_slice(&text));
-    if (st == WEIR_OK) st = weir_buf_status(&block);
-    if (st == WEIR_OK)
-        talk_put_result(&e->talk, agent_text(call, "id"), weir_buf_slice(&block), is_error);
-    weir_buf_fini(&block);
-    weir_buf_fini(&text);
-    return st;
-}
-
 static enum weir_status answer_calls(struct explanation *e)
 {
-    const struct weir_json *call = NULL;
-    enum weir_status st = WEIR_OK;
-    talk_keep_answer(&e->talk);
-    talk_open_results(&e->talk);
-    for (size_t i = 0; st == WEIR_OK && (call = talk_next_call(&e->talk, call)); i++)
-        st = answer_call(e, call, i >= EXPERT_CALLS);
-    talk_close_results(&e->talk);
-    return st;
+    struct talk_tools tools = {.most = EXPERT_CALLS, .run = run_call, .user = e};
+    bool is_wrong;
+    return talk_run_calls(&e->talk, &tools, &is_wrong);
 }
 
 /* ---- the words ---- */

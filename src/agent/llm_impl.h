@@ -67,10 +67,20 @@ void talk_keep_answer(struct talk *t);
 /* A message. `role` is "user" or "assistant"; `text` is ours, or made of blocks. */
 void talk_say(struct talk *t, const char *role, struct weir_slice text);
 
-/* The message that answers tools: one result for each call that was kept. */
-void talk_open_results(struct talk *t);
-void talk_put_result(struct talk *t, struct weir_slice id, struct weir_slice text, bool is_error);
-void talk_close_results(struct talk *t);
+/*
+ * What tools there are: `run` writes the result of a call, or what is wrong with it and *is_error.
+ * Each call is answered, those beyond `most` of one answer by a refusal.
+ */
+struct talk_tools {
+    size_t most;
+    enum weir_status (*run)(void *user, const struct weir_json *call, struct weir_buf *out,
+                            bool *is_error);
+    void *user;
+};
+
+/* Answers all calls of the last answer; *is_wrong: there was not one that was right. */
+WEIR_MUST_CHECK enum weir_status talk_run_calls(struct talk *t, const struct talk_tools *tools,
+                                                bool *is_wrong);
 
 /* The next call of a tool in the last answer, after `last` or from the first; NULL: none. */
 const struct weir_json *talk_next_call(const struct talk *t, const struct weir_json *last);

@@ -128,13 +128,13 @@ static enum weir_status run_plan(struct research *r, const struct weir_json *inp
 
 /* ---- calls ---- */
 
-static enum weir_status run_call(struct research *r, const struct weir_json *call,
-                                 struct weir_buf *out, bool *is_error)
+static enum weir_status run_call(void *user, const struct weir_json *call, struct weir_buf *out,
+                                 bool *is_error)
 {
+    struct research *r = user;
     struct weir_slice name = agent_text(call, "name");
     const struct weir_json *input = weir_json_get_str(call, "input");
     enum weir_status st = WEIR_OK;
-    *is_error = false;
     if (weir_slice_is(name, "run_plan")) st = run_plan(r, input, out, is_error);
     else if (weir_slice_is(name, "list_metrics")) st = context_put_data(out, r->s->c, true);
     else if (weir_slice_is(name, "lookup_memory"))
@@ -143,42 +143,14 @@ static enum weir_status run_call(struct research *r, const struct weir_json *cal
         *is_error = true;
         say_error(out, "", "there are run_plan, list_metrics and lookup_memory, and no other tool");
     }
-    return st == WEIR_OK ? weir_buf_status(out) : st;
-}
-
-/* Results are data as well: names of metrics and devices in them are not ours. */
-static enum weir_status answer_call(struct research *r, const struct weir_json *call, bool is_late,
-                                    bool *is_error)
-{
-    struct weir_buf text, block;
-    enum weir_status st = WEIR_OK;
-    weir_buf_init(&text, LLM_MESSAGES_BYTES);
-    weir_buf_init(&block, LLM_MESSAGES_BYTES);
-    *is_error = is_late;
-    if (is_late) say_error(&text, "", "too many calls at once; ask again for what is still needed");
-    else st = run_call(r, call, &text, is_error);
-    block_put(&block, "result", weir_buf_slice(&text));
-    if (st == WEIR_OK) st = weir_buf_status(&block);
-    if (st == WEIR_OK)
-        talk_put_result(&r->talk, agent_text(call, "id"), weir_buf_slice(&block), *is_error);
-    weir_buf_fini(&block);
-    weir_buf_fini(&text);
     return st;
 }
 
 static enum weir_status answer_calls(struct research *r)
 {
-    const struct weir_json *call = NULL;
-    enum weir_status st = WEIR_OK;
-    bool is_wrong = true;
-    talk_keep_answer(&r->talk);
-    talk_open_results(&r->talk);
-    for (size_t i = 0; st == WEIR_OK && (call = talk_next_call(&r->talk, call)); i++) {
-        bool is_error;
-        st = answer_call(r, call, i >= SCIENCE_CALLS, &is_error);
-        is_wrong = is_wrong && is_error;
-    }
-    talk_close_results(&r->talk);
+    struct talk_tools tools = {.most = SCIENCE_CALLS, .run = run_call, .user = r};
+    bool is_wrong;
+    enum weir_status st = talk_run_calls(&r->talk, &tools, &is_wrong);
     r->n_wrong = is_wrong ? r->n_wrong + 1 : 0;
     return st;
 }

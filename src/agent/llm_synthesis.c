@@ -205,13 +205,6 @@ static void drop_half_sentence(struct weir_buf *out, size_t from)
     out->len = len;
 }
 
-static bool is_blank(struct weir_slice text)
-{
-    for (size_t i = 0; i < text.len; i++)
-        if (!isspace((unsigned char)text.ptr[i])) return false;
-    return true;
-}
-
 static enum weir_status write_text(struct writing *w)
 {
     struct agent_case *c = w->s->c;
@@ -221,7 +214,7 @@ static enum weir_status write_text(struct writing *w)
     weir_buf_reset(out);
     talk_put_text(&w->talk, &raw);
     w->is_cut = w->talk.stop == MODEL_STOP_LENGTH;
-    bool has_words = weir_buf_status(&raw) == WEIR_OK && !is_blank(weir_buf_slice(&raw));
+    bool has_words = weir_buf_status(&raw) == WEIR_OK && !answer_is_blank(weir_buf_slice(&raw));
     if (has_words) {
         put_ours(out, weir_json_get_str(result_of(c, "domain_expert"), "urgent"));
         if (out->len > 0) weir_buf_append_str(out, "\n\n");
@@ -259,7 +252,7 @@ static void name_offence(struct writing *w, struct weir_buf *out, struct weir_sl
 static void name_offences(struct writing *w, struct weir_buf *out)
 {
     struct weir_slice text = w->input.text;
-    if (is_blank(text)) name_offence(w, out, SLICE(""), "there is no text");
+    if (answer_is_blank(text)) name_offence(w, out, SLICE(""), "there is no text");
     else if (w->is_cut) name_offence(w, out, SLICE(""), "the text was cut off: it is too long");
     if (w->unfit.len > 0)
         name_offence(w, out, weir_buf_slice(&w->unfit), "a diagnosis, or advice on medicines");
@@ -371,7 +364,7 @@ static enum weir_status write_and_amend(struct writing *w)
         if (is_good || o->attempts == SYNTHESIS_ATTEMPTS) break;
     }
     if (st == WEIR_OK && !is_good) st = amend(w);
-    if (st == WEIR_OK && !is_blank(w->input.text)) {
+    if (st == WEIR_OK && !answer_is_blank(w->input.text)) {
         w->s->voice.out.len = w->input.text.len;
         put_ours(&w->s->voice.out,
                  weir_json_get_str(result_of(w->s->c, "health_coach"), "caveats"));
@@ -438,7 +431,7 @@ static enum weir_status say_fallback(struct writing *w)
             outcome_flag_number(o, w->input.text, &w->verified.numbers[i]);
     st = w->verified.n_lacking > 0 ? amend(w) : WEIR_OK;
     o->answer = w->input.text;
-    if (is_blank(o->answer)) o->answer = weir_slice_of(fallback_answer(w->s->pattern));
+    if (answer_is_blank(o->answer)) o->answer = weir_slice_of(fallback_answer(w->s->pattern));
     return st;
 }
 

@@ -151,12 +151,9 @@ void talk_keep_answer(struct talk *t)
     close_message(t);
 }
 
-void talk_open_results(struct talk *t)
-{
-    open_message(t, "user");
-}
+/* ---- tools ---- */
 
-void talk_put_result(struct talk *t, struct weir_slice id, struct weir_slice text, bool is_error)
+static void put_result(struct talk *t, struct weir_slice id, struct weir_slice text, bool is_error)
 {
     struct weir_buf *out = &t->messages;
     weir_json_put_begin_object(out);
@@ -173,7 +170,40 @@ void talk_put_result(struct talk *t, struct weir_slice id, struct weir_slice tex
     weir_json_put_end_object(out);
 }
 
-void talk_close_results(struct talk *t)
+/* Results are data as well: names of metrics and devices in them are not ours. */
+static enum weir_status answer_call(struct talk *t, const struct weir_json *call,
+                                    const struct talk_tools *tools, bool *is_error)
 {
+    struct weir_buf text, block;
+    enum weir_status st = WEIR_OK;
+    weir_buf_init(&text, LLM_MESSAGES_BYTES);
+    weir_buf_init(&block, LLM_MESSAGES_BYTES);
+    *is_error = false;
+    if (tools) st = tools->run(tools->user, call, &text, is_error);
+    else
+        weir_buf_append_str(&text, "refused: too many calls at once; ask again for what is needed");
+    block_put(&block, "result", weir_buf_slice(&text));
+    if (st == WEIR_OK) st = weir_buf_status(&text);
+    if (st == WEIR_OK) st = weir_buf_status(&block);
+    if (st == WEIR_OK)
+        put_result(t, agent_text(call, "id"), weir_buf_slice(&block), *is_error || !tools);
+    weir_buf_fini(&block);
+    weir_buf_fini(&text);
+    return st;
+}
+
+enum weir_status talk_run_calls(struct talk *t, const struct talk_tools *tools, bool *is_wrong)
+{
+    const struct weir_json *call = NULL;
+    enum weir_status st = WEIR_OK;
+    *is_wrong = true;
+    talk_keep_answer(t);
+    open_message(t, "user");
+    for (size_t i = 0; st == WEIR_OK && (call = talk_next_call(t, call)); i++) {
+        bool is_error, is_late = i >= tools->most;
+        st = answer_call(t, call, is_late ? NULL : tools, &is_error);
+        if (!is_late && !is_error) *is_wrong = false;
+    }
     close_message(t);
+    return st;
 }

@@ -7,6 +7,7 @@
  */
 #include "agent/synthesize_impl.h"
 
+#include <ctype.h>
 #include <stdio.h>
 
 #include "agent/llm_impl.h"
@@ -85,10 +86,10 @@ static enum weir_status write_checked(struct synthesis *s, const struct ledger *
     return st;
 }
 
-static bool is_blank(struct weir_slice text)
+bool answer_is_blank(struct weir_slice text)
 {
     for (size_t i = 0; i < text.len; i++)
-        if (text.ptr[i] != ' ' && text.ptr[i] != '\n') return false;
+        if (isalnum((unsigned char)text.ptr[i]) || (unsigned char)text.ptr[i] >= 0x80) return false;
     return true;
 }
 
@@ -158,7 +159,7 @@ static enum weir_status work(struct synthesis *s, struct outcome *o, struct weir
     if (st == WEIR_OK) st = is_asked ? write_by_model(s, &ledger, o) : write_checked(s, &ledger, o);
     weir_json_put_end_array(&o->flagged);
     if (st != WEIR_OK) return st;
-    if (is_blank(o->answer)) {
+    if (answer_is_blank(o->answer)) {
         snprintf(s->c->why, sizeof s->c->why,
                  "nothing was left of the answer after its numbers were verified");
         return WEIR_UNPROCESSABLE;

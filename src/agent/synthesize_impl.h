@@ -32,6 +32,9 @@ struct outcome {
     struct stripped stripped;
 };
 
+/* Whether there is nothing to read in it: marks of Markdown alone are nothing. */
+bool answer_is_blank(struct weir_slice text);
+
 /* An offence of this attempt: what is wrong with a piece of the text. */
 void outcome_flag(struct outcome *o, struct weir_slice text, struct weir_slice offence);
 void outcome_flag_number(struct outcome *o, struct weir_slice text, const struct verified *n);

@@ -199,3 +199,96 @@ TEST(failures_of_every_kind_come_out_as_they_are)
             free(s);
         }
 }
+
+/* ---- good answers, corrupted ---- */
+
+#define ANSWER(input) "[" CALL("answer", input) "]"
+#define TEXT(text)    "[{\"type\":\"text\",\"text\":\"" text "\"}]"
+
+static const struct {
+    const char *purpose, *content;
+} good[] = {
+    {"vagueness", ANSWER("{\"vagueness\":\"medium\",\"why\":\"names a thing\"}")},
+    {"route", ANSWER("{\"main\":\"domain_expert\",\"supporting\":[\"data_science\"]}")},
+    {"rephrase", ANSWER("{\"questions\":[{\"agent\":\"data_science\",\"question\":\"a\"},{"
+                        "\"agent\":\"domain_expert\",\"question\":\"b\"}]}")},
+    {"data_science", "[" CALL("run_plan", "{\"op\":\"compare\",\"metric\":\"weight\",\"window\":{"
+                                          "\"last_days\":30},\"b\":{\"window\":{\"last_days\":30,"
+                                          "\"skip_days\":30}}}") "]"},
+    {"domain_expert", TEXT("Below 25 kg/m2 is 124 of 130.")},
+    {"health_coach", ANSWER("{\"opening\":\"Fine.\",\"steps\":[{\"text\":\"Walk to lunch.\","
+                            "\"based_on\":1}]}")},
+    {"reflection", ANSWER("{\"follow_ups\":[\"Is my weight falling?\"]}")},
+    {"critic", ANSWER("{\"reviews\":[{\"id\":\"ds-001\",\"verdict\":\"downgrade\",\"reasoning\":"
+                      "\"r\",\"concerns\":[{\"kind\":\"noise\",\"severity\":\"high\",\"note\":"
+                      "\"It moves.\"}]}]}")},
+    {"synthesis",
+     TEXT("Your weight fell by **9.99 kg** over 200 days. It is 4 of 5, or 3.1 a week.")},
+    {"briefing", TEXT("What stands out:\\n\\n- Your weight fell by 10 kg.\\n- It may be 7.")},
+    {"fallback", TEXT("Hello. Ask me in 5 minutes, or never.")},
+    {"memory", ANSWER("{\"entries\":[{\"category\":\"goal\",\"quote\":\"I want to walk more\"}]}")},
+};
+
+/* One to four bytes are changed, left out, doubled or become digits. */
+static char *corrupt(const char *content)
+{
+    size_t len = strlen(content);
+    char *text = malloc(2 * len + 8);
+    memcpy(text, content, len + 1);
+    for (uint64_t k = t_random() % 4 + 1; k > 0; k--) {
+        size_t at = t_random() % len;
+        switch (t_random() % 4) {
+        case 0: text[at] = (char)(t_random() % 255 + 1); break;
+        case 1: memmove(text + at, text + at + 1, len - at); break;
+        case 2: memmove(text + at + 1, text + at, len - at + 1); break;
+        default: text[at] = (char)('0' + t_random() % 10); break;
+        }
+        len = strlen(text);
+        if (len == 0) break;
+    }
+    return text;
+}
+
+/* Each number of the answer has a home in the sheet, is the person's, or of a window. */
+static void check_numbers(struct script *s, struct weir_slice answer)
+{
+    const struct weir_json *checked = desk_output(s, "validation_gates");
+    const struct weir_json *sheet = weir_json_get_str(checked, "fact_sheet");
+    struct ledger ledger;
+    struct verify_result result = {0};
+    char error[LEDGER_ERROR_BYTES];
+    const struct weir_json *f = finding_at(desk_output(s, "run_main_agent"), 0);
+    struct weir_slice known[] = {s->d.c.question, text_at(f, "window")};
+    T_EQ(ledger_read(&ledger, sheet, s->d.c.arena, error), WEIR_OK);
+    struct verify_input input = {.text = answer, .ledger = &ledger, .known = known, .n_known = 2};
+    T_EQ(verify_text(&result, &input, s->d.c.arena), WEIR_OK);
+    if (result.n_lacking > 0)
+        t_fail(__FILE__, __LINE__, "no home in: %.*s", (int)answer.len, answer.ptr);
+}
+
+static void check_corrupted(const struct place *p, const char *content)
+{
+    struct script *s = malloc(sizeof *s);
+    begin(s, p);
+    script_put(s, p->purpose, content);
+    script_put(s, p->purpose, "[]");
+    if (strcmp(p->purpose, "reflection") == 0) script_text(s, "data_science", "Nothing to see.");
+    enum weir_status st = script_run(s, p->step);
+    bool is_fine = st == WEIR_OK || (p->may_fail && st == WEIR_UNPROCESSABLE);
+    if (!is_fine) t_fail(__FILE__, __LINE__, "%s with %s: %s", p->purpose, content, s->d.c.why);
+    if (st == WEIR_OK)
+        check_numbers(s, text_at(desk_json(&s->d, weir_buf_slice(&s->d.out)), "answer"));
+    script_fini(s);
+    free(s);
+}
+
+TEST(good_answers_corrupted_at_random_do_no_harm)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+        for (int k = 0; k < 120; k++) {
+            T_OK(strcmp(places[i].purpose, good[i].purpose) == 0);
+            char *content = corrupt(good[i].content);
+            check_corrupted(&places[i], content);
+            free(content);
+        }
+}
