@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weir ask: one question as a turn, watched. The answer goes to standard output; who works on it,
- * and what the checks say, to standard error as it happens.
+ * weir ask: one question as a turn, watched: alive on a terminal; elsewhere the answer goes to
+ * standard output, and who works on it to standard error.
  */
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include <weir/json.h>
-#include <weir/sse.h>
 
-#include "base/slice.h"
 #include "control.h"
 #include "data_folder.h"
 #include "local_server.h"
 #include "options.h"
-#include "output.h"
+#include "term_tty.h"
+#include "watcher.h"
 
 static const char help[] =
     "usage: weir ask QUESTION... [--user USER] [--quiet | --json] [--data FOLDER]\n"
@@ -35,149 +32,21 @@ static const char help[] =
     "  weir ask is anything interesting in my data\n"
     "  weir ask \"is an LDL of 124 a concern?\" --quiet\n"
     "\n"
-    "Ctrl-C stops watching; with a server the turn goes on, and weir trace TURN shows it.\n"
+    "On a terminal, Esc twice or Ctrl-C cancels the turn, and Ctrl-C twice stops watching. With\n"
+    "NO_COLOR, TERM=dumb or a pipe there are plain lines. weir trace TURN shows what happened.\n"
     "\n"
-    "Exit status: 0 answered, 1 failed, 2 wrong usage.\n";
+    "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 left before the end.\n";
 
-enum { BODY_BYTES = 1 << 20, PATH_BYTES = 256, NAME_BYTES = 32 };
+enum { BODY_BYTES = 1 << 20, PATH_BYTES = 256, ID_BYTES = 64 };
 
 struct asking {
     const char *question, *user;
-    bool is_quiet, is_json;
-    struct weir_json_doc *doc; /* of the event at hand */
-    char speaker[NAME_BYTES];  /* whose thoughts the current line is */
-    bool is_ended, has_failed;
-    struct weir_buf line;
+    struct watcher_options options;
+    const char *folder;
+    char turn[ID_BYTES];
+    struct control_stream stream;
+    int signal_number; /* what ended the watching */
 };
-
-/* ---- what is shown ---- */
-
-static void end_line(struct asking *a)
-{
-    if (a->speaker[0]) fputc('\n', stderr);
-    a->speaker[0] = '\0';
-}
-
-static void print(FILE *to, struct weir_slice text)
-{
-    if (text.len > 0) fwrite(text.ptr, 1, text.len, to);
-}
-
-static struct weir_slice text_of(const struct weir_json *v, const char *key)
-{
-    return weir_json_text(weir_json_get_str(v, key));
-}
-
-/* A line of two members of an event, with what stands before and between them. */
-static void show_pair(const struct weir_json *data, const char *head, const char *first,
-                      const char *between, const char *second)
-{
-    fputs(head, stderr);
-    print(stderr, text_of(data, first));
-    fputs(between, stderr);
-    print(stderr, text_of(data, second));
-    fputc('\n', stderr);
-}
-
-static void show_started(struct asking *a, const struct weir_json *data)
-{
-    end_line(a);
-    show_pair(data, "> ", "agent", ": ", "question");
-}
-
-/* Thoughts of one agent are one paragraph; what synthesis writes is the answer, shown later. */
-static void show_thought(struct asking *a, const struct weir_json *data)
-{
-    struct weir_slice agent = text_of(data, "agent");
-    if (weir_json_get_str(data, "channel")) return;
-    if (!weir_slice_is(agent, a->speaker)) {
-        end_line(a);
-        snprintf(a->speaker, sizeof a->speaker, "%.*s", (int)agent.len,
-                 agent.len > 0 ? agent.ptr : "");
-        fputs("  ", stderr);
-    }
-    print(stderr, text_of(data, "delta"));
-}
-
-static void show_gate(struct asking *a, const struct weir_json *data)
-{
-    end_line(a);
-    if (weir_slice_is(text_of(data, "gate"), "sample_size"))
-        show_pair(data, "  ", "finding_id", ": ", "claim");
-    show_pair(data, "    ", "gate", ": ", "verdict");
-}
-
-static void show_critic(struct asking *a, const struct weir_json *data)
-{
-    end_line(a);
-    show_pair(data, "    critic: ", "verdict", ", ", "reasoning");
-}
-
-static void show_answer(struct asking *a, const struct weir_json *data)
-{
-    end_line(a);
-    if (!a->is_quiet) fputc('\n', stderr);
-    print(stdout, text_of(weir_json_get_str(data, "result"), "answer"));
-    fputc('\n', stdout);
-    (void)output_flush();
-    if (a->is_quiet) return;
-    fputs("\nturn ", stderr);
-    print(stderr, text_of(data, "turn_id"));
-    fputs("; weir trace shows every step of it\n", stderr);
-}
-
-static void show_failure(struct asking *a, const struct weir_json *data)
-{
-    const struct weir_json *error = weir_json_get_str(data, "error");
-    end_line(a);
-    fputs("weir: ", stderr);
-    print(stderr, text_of(error, "message"));
-    fputs(" (", stderr);
-    print(stderr, text_of(error, "code"));
-    fputs(")\n", stderr);
-}
-
-static const struct {
-    const char *type;
-    void (*show)(struct asking *a, const struct weir_json *data);
-    bool is_loud; /* not shown when quiet is asked for */
-} views[] = {
-    {"agent.started", show_started, true},  {"agent.thought", show_thought, true},
-    {"validator.gate", show_gate, true},    {"validator.critic", show_critic, true},
-    {"turn.completed", show_answer, false}, {"turn.failed", show_failure, false},
-};
-
-static void print_json(struct asking *a, const struct weir_sse_event *event)
-{
-    weir_buf_append_str(&a->line, "{\"id\":");
-    weir_buf_append_slice(&a->line, event->id);
-    weir_buf_append_str(&a->line, ",\"event\":");
-    weir_json_put_string(&a->line, event->type);
-    weir_buf_append_str(&a->line, ",\"data\":");
-    weir_buf_append_slice(&a->line, event->data);
-    weir_buf_append_str(&a->line, "}");
-    output_line(&a->line);
-    (void)output_flush();
-}
-
-static void on_event(void *user, const struct weir_sse_event *event)
-{
-    struct asking *a = user;
-    const struct weir_json *data = NULL;
-    a->has_failed = weir_slice_is(event->type, "turn.failed");
-    a->is_ended = a->has_failed || weir_slice_is(event->type, "turn.completed");
-    if (a->is_json) {
-        print_json(a, event);
-        return;
-    }
-    weir_json_doc_reset(a->doc);
-    if (weir_json_parse(a->doc, event->data, &data, NULL) != WEIR_OK) return;
-    for (size_t i = 0; i < sizeof views / sizeof *views; i++)
-        if (weir_slice_is(event->type, views[i].type) && !(views[i].is_loud && a->is_quiet))
-            views[i].show(a, data);
-}
-
-/* ---- asking ---- */
 
 static int complain(struct control_answer *answer, enum weir_status st)
 {
@@ -188,50 +57,93 @@ static int complain(struct control_answer *answer, enum weir_status st)
     return EXIT_FAILED;
 }
 
-/* The turn's id, in a path of its events; EXIT_DONE. */
-static int post_turn(struct asking *a, const char *folder, char path[PATH_BYTES])
+/* Keeps the id that the server has given the turn. */
+static bool take_turn(struct asking *a, struct weir_slice body)
 {
+    const struct weir_json *turn = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    bool is_turn = doc && weir_json_parse(doc, body, &turn, NULL) == WEIR_OK;
+    struct weir_slice id = weir_json_text(weir_json_get_str(turn, "id"));
+    if (is_turn) snprintf(a->turn, ID_BYTES, "%.*s", (int)id.len, id.len > 0 ? id.ptr : "");
+    weir_json_doc_free(doc);
+    return a->turn[0] != '\0';
+}
+
+static int post_turn(struct asking *a)
+{
+    char path[PATH_BYTES];
     struct weir_buf body;
     struct control_answer answer = {0};
-    const struct weir_json *turn = NULL;
     weir_buf_init(&body, BODY_BYTES);
     weir_buf_append_str(&body, "{\"messages\":[{\"role\":\"user\",\"content\":");
     weir_json_put_str(&body, a->question);
     weir_buf_append_str(&body, "}]}");
     snprintf(path, PATH_BYTES, "/v1/turns?user=%s", a->user);
     enum weir_status st = weir_buf_status(&body);
-    if (st == WEIR_OK) st = control_call(folder, "POST", path, weir_buf_slice(&body), &answer);
+    if (st == WEIR_OK) st = control_call(a->folder, "POST", path, weir_buf_slice(&body), &answer);
     weir_buf_fini(&body);
-    if (st != WEIR_OK || answer.status != 201) return complain(&answer, st);
-    weir_json_doc_reset(a->doc);
-    st = weir_json_parse(a->doc, weir_buf_slice(&answer.body), &turn, NULL);
-    struct weir_slice id = st == WEIR_OK ? text_of(turn, "id") : (struct weir_slice){0};
-    snprintf(path, PATH_BYTES, "/v1/turns/%.*s/events?user=%s", (int)id.len,
-             id.len > 0 ? id.ptr : "", a->user);
+    bool is_made = st == WEIR_OK && answer.status == 201;
+    if (!is_made || !take_turn(a, weir_buf_slice(&answer.body))) return complain(&answer, st);
     weir_buf_fini(&answer.body);
     return EXIT_DONE;
 }
 
 static bool take_piece(void *user, struct weir_slice piece)
 {
-    return weir_sse_feed(user, piece.ptr, piece.len) == WEIR_OK;
+    return watcher_feed(user, piece);
+}
+
+static enum watcher_more read_stream(void *user, struct watcher *w)
+{
+    struct asking *a = user;
+    enum control_more more = control_stream_read(&a->stream, take_piece, w);
+    if (more == CONTROL_BROKEN) return WATCHER_BROKEN;
+    return more == CONTROL_MORE ? WATCHER_MORE : WATCHER_ENDED;
+}
+
+/* The turn's last event says that it was cancelled, so the watching goes on until then. */
+static bool cancel_turn(void *user)
+{
+    struct asking *a = user;
+    char path[PATH_BYTES];
+    struct control_answer answer;
+    snprintf(path, PATH_BYTES, "/v1/turns/%s/cancel?user=%s", a->turn, a->user);
+    enum weir_status st = control_call(a->folder, "POST", path, (struct weir_slice){0}, &answer);
+    bool is_taken = st == WEIR_OK && (answer.status == 202 || answer.status == 409);
+    weir_buf_fini(&answer.body);
+    return is_taken;
+}
+
+static int watch_turn(struct asking *a)
+{
+    struct watcher *w = watcher_new(&a->options);
+    if (!w) return EXIT_FAILED;
+    int exit_status = watcher_run(
+        w, &(struct watcher_source){
+               .fd = a->stream.fd, .read = read_stream, .cancel = cancel_turn, .user = a});
+    a->signal_number = watcher_signal(w);
+    watcher_free(w);
+    return exit_status;
 }
 
 static int ask(const char *folder, void *user)
 {
     struct asking *a = user;
-    struct control_answer answer;
     char path[PATH_BYTES];
-    int exit_status = post_turn(a, folder, path);
+    a->folder = folder;
+    int exit_status = post_turn(a);
     if (exit_status != EXIT_DONE) return exit_status;
-    struct weir_sse *sse = weir_sse_new(&(struct weir_sse_handlers){.on_event = on_event}, a, NULL);
-    if (!sse) return EXIT_FAILED;
-    enum weir_status st = control_watch(folder, path, take_piece, sse, &answer);
-    weir_sse_free(sse);
-    if (st != WEIR_OK || answer.status != 200) return complain(&answer, st);
-    weir_buf_fini(&answer.body);
-    if (!a->is_ended) fputs("weir: the stream ended before the turn did\n", stderr);
-    return a->is_ended && !a->has_failed ? EXIT_DONE : EXIT_FAILED;
+    snprintf(path, PATH_BYTES, "/v1/turns/%s/events?user=%s", a->turn, a->user);
+    enum weir_status st = control_stream_open(&a->stream, folder, path);
+    if (st != WEIR_OK) return complain(&(struct control_answer){.status = 0}, st);
+    exit_status = watch_turn(a);
+    control_stream_close(&a->stream);
+    if (a->stream.answer.status != 200 && a->signal_number == 0 && exit_status != EXIT_DONE)
+        return complain(&a->stream.answer, WEIR_OK);
+    weir_buf_fini(&a->stream.answer.body);
+    if (exit_status == EXIT_INCOMPLETE && a->signal_number == 0)
+        fputs("weir: the stream ended before the turn did\n", stderr);
+    return exit_status;
 }
 
 /* The words of the command line with blanks between them. */
@@ -249,23 +161,23 @@ static int run_with(struct asking *a, const char *data)
     char folder[DATA_FOLDER_BYTES];
     if (!data_folder_find(data, folder)) return EXIT_USAGE;
     if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    a->doc = weir_json_doc_new(0);
-    weir_buf_init(&a->line, OUTPUT_LINE_MAX_BYTES);
-    int exit_status = a->doc ? local_server_run(folder, ask, a) : EXIT_FAILED;
-    weir_buf_fini(&a->line);
-    weir_json_doc_free(a->doc);
+    int exit_status = local_server_run(folder, ask, a);
+    /* Only now, when a server of our own has closed its store. */
+    if (a->signal_number != 0) tty_die(a->signal_number);
     return exit_status;
 }
 
 static int run(int argc, char **argv)
 {
     struct asking a = {.user = "me"};
+    a.options.notes = stderr;
+    a.options.hint = "· weir trace shows every step";
     const char *data = NULL;
     struct weir_buf question;
     const struct option_row rows[] = {
         {.name = "user", .kind = OPTION_TEXT, .to = &a.user},
-        {.name = "quiet", .kind = OPTION_FLAG, .to = &a.is_quiet},
-        {.name = "json", .kind = OPTION_FLAG, .to = &a.is_json},
+        {.name = "quiet", .kind = OPTION_FLAG, .to = &a.options.is_quiet},
+        {.name = "json", .kind = OPTION_FLAG, .to = &a.options.is_json},
         {.name = "data", .kind = OPTION_TEXT, .to = &data},
         {.name = NULL},
     };

@@ -36,6 +36,7 @@ extern const struct command stat_command;
 extern const struct command store_command;
 extern const struct command trace_command;
 extern const struct command verify_command;
+extern const struct command watch_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

@@ -115,42 +115,39 @@ static bool send_watch(int fd, const char *path)
     return is_sent;
 }
 
-/* Collects until the head is whole, then hands everything over if it is a stream. */
-static bool receive_stream(int fd, struct control_answer *answer, control_piece_fn piece,
-                           void *user)
+/* Collects until the head is whole; from then on everything is handed over, if it is a stream. */
+enum control_more control_stream_read(struct control_stream *s, control_piece_fn piece, void *user)
 {
     char bytes[PIECE_BYTES];
-    bool is_stream = false;
-    for (;;) {
-        ssize_t n = recv(fd, bytes, sizeof bytes, 0);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return false;
-        if (n == 0) return answer->status != 0 && weir_buf_status(&answer->body) == WEIR_OK;
-        if (is_stream) {
-            if (!piece(user, slice_of(bytes, (size_t)n))) return true;
-            continue;
-        }
-        weir_buf_append(&answer->body, bytes, (size_t)n);
-        if (answer->status != 0 || !take_head(answer) || answer->status != 200) continue;
-        is_stream = true;
-        if (!piece(user, weir_buf_slice(&answer->body))) return true;
-        weir_buf_reset(&answer->body);
-    }
+    struct control_answer *answer = &s->answer;
+    ssize_t n = recv(s->fd, bytes, sizeof bytes, 0);
+    if (n < 0 && errno == EINTR) return CONTROL_MORE;
+    if (n < 0) return CONTROL_BROKEN;
+    bool is_whole = answer->status != 0 && weir_buf_status(&answer->body) == WEIR_OK;
+    if (n == 0) return is_whole ? CONTROL_ENDED : CONTROL_BROKEN;
+    if (answer->status == 200)
+        return piece(user, slice_of(bytes, (size_t)n)) ? CONTROL_MORE : CONTROL_ENDED;
+    weir_buf_append(&answer->body, bytes, (size_t)n);
+    if (answer->status != 0 || !take_head(answer) || answer->status != 200) return CONTROL_MORE;
+    bool is_wanted = piece(user, weir_buf_slice(&answer->body));
+    weir_buf_reset(&answer->body);
+    return is_wanted ? CONTROL_MORE : CONTROL_ENDED;
 }
 
-enum weir_status control_watch(const char *folder, const char *path, control_piece_fn piece,
-                               void *user, struct control_answer *answer)
+enum weir_status control_stream_open(struct control_stream *s, const char *folder, const char *path)
 {
-    answer->status = 0;
-    weir_buf_init(&answer->body, CONTROL_ANSWER_BYTES);
-    int fd = connect_to(folder);
-    if (fd < 0) return errno == ENOENT || errno == ECONNREFUSED ? WEIR_NOT_FOUND : WEIR_IO;
-    errno = EPROTO;
-    bool is_answered = send_watch(fd, path) && receive_stream(fd, answer, piece, user);
-    int error = errno;
-    close(fd);
-    errno = error;
-    return is_answered ? WEIR_OK : WEIR_IO;
+    s->answer.status = 0;
+    s->fd = connect_to(folder);
+    if (s->fd < 0) return errno == ENOENT || errno == ECONNREFUSED ? WEIR_NOT_FOUND : WEIR_IO;
+    weir_buf_init(&s->answer.body, CONTROL_ANSWER_BYTES);
+    if (send_watch(s->fd, path)) return WEIR_OK;
+    close(s->fd);
+    return WEIR_IO;
+}
+
+void control_stream_close(struct control_stream *s)
+{
+    close(s->fd);
 }
 
 struct weir_slice control_error(struct control_answer *answer)

@@ -26,12 +26,25 @@ WEIR_MUST_CHECK enum weir_status control_call(const char *folder, const char *me
 typedef bool (*control_piece_fn)(void *user, struct weir_slice piece);
 
 /*
- * GETs an event stream and hands it over piece by piece until it ends. With a status of 200 the
- * answer's body stays empty; any other is as from control_call().
+ * An event stream that is read as it comes.
+ *
+ * 1. control_stream_open() sends the GET; errors as of control_call(), and there is nothing to
+ * close.
+ * 2. poll() on fd, then control_stream_read(): one read, which waits when nothing has come.
+ * 3. control_stream_close(). The answer is the caller's: with a status of 200 its body is empty,
+ * any other is as from control_call().
  */
-WEIR_MUST_CHECK enum weir_status control_watch(const char *folder, const char *path,
-                                               control_piece_fn piece, void *user,
-                                               struct control_answer *answer);
+struct control_stream {
+    int fd;
+    struct control_answer answer;
+};
+
+enum control_more { CONTROL_MORE, CONTROL_ENDED, CONTROL_BROKEN };
+
+WEIR_MUST_CHECK enum weir_status control_stream_open(struct control_stream *s, const char *folder,
+                                                     const char *path);
+enum control_more control_stream_read(struct control_stream *s, control_piece_fn piece, void *user);
+void control_stream_close(struct control_stream *s);
 
 /* The message of an error answer, or its bytes; borrowed from the answer until the next call. */
 struct weir_slice control_error(struct control_answer *answer);

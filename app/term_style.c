@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "term_text.h"
 
 void term_styled_init(struct term_styled *s, size_t max_bytes)
 {
@@ -66,4 +67,17 @@ void term_put_styled(struct weir_buf *out, const struct term_styled *s, size_t b
                  (unsigned char)s->looks.ptr[begin]);
         begin = at;
     }
+}
+
+unsigned term_row_width(struct weir_slice row)
+{
+    unsigned width = 0;
+    while (row.len > 0) {
+        size_t n = 0;
+        while (n < row.len && row.ptr[n] != '\033') n++;
+        width += term_width(slice_of(row.ptr, n));
+        while (n < row.len && row.ptr[n] != 'm') n++;
+        row = slice_from(row, n < row.len ? n + 1 : n);
+    }
+    return width;
 }

@@ -32,3 +32,6 @@ void term_styled_add(struct term_styled *s, struct weir_slice text, unsigned loo
 /* Appends a run of one look, and the whole of or a part of such a text, with escape sequences. */
 void term_put(struct weir_buf *out, struct weir_slice text, unsigned look);
 void term_put_styled(struct weir_buf *out, const struct term_styled *s, size_t begin, size_t len);
+
+/* The columns of a row that was put so: those of its text. */
+unsigned term_row_width(struct weir_slice row);

@@ -243,6 +243,18 @@ struct place {
     size_t next; /* where the next one begins */
 };
 
+static bool is_letter(unsigned char c)
+{
+    return c >= 0x80 || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* Between two parts of a word; that before a number is a sign. */
+static bool is_hyphen(struct weir_slice text, size_t at)
+{
+    return text.ptr[at] == '-' && at > 0 && at + 1 < text.len &&
+           is_letter((unsigned char)text.ptr[at - 1]) && is_letter((unsigned char)text.ptr[at + 1]);
+}
+
 void term_wrap(struct weir_slice text, unsigned columns, size_t *len, size_t *next)
 {
     struct place last = {0, 0}; /* the last good place */
@@ -263,7 +275,8 @@ void term_wrap(struct weir_slice text, unsigned columns, size_t *len, size_t *ne
         at += cluster.len;
         width += cluster.width;
         if (!is_blank) shown = at;
-        if (is_blank || rest.ptr[0] == '-' || cluster.width > 1) last = (struct place){shown, at};
+        bool is_good = is_blank || cluster.width > 1 || is_hyphen(text, at - cluster.len);
+        if (is_good) last = (struct place){shown, at};
     }
     *len = shown;
     *next = at < text.len ? at + 1 : at;

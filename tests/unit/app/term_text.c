@@ -176,6 +176,8 @@ TEST(lines_are_wrapped_at_good_places)
         {"abcdefgh", 3, "abc|def|gh|"},
         {"ab cdefgh", 3, "ab|cde|fgh|"},
         {"well-known", 6, "well-|known|"},
+        {"rate: -0.5 a", 7, "rate:|-0.5 a|"},
+        {"2024-02-05", 6, "2024-0|2-05|"},
         {"a\nb", 9, "a|b|"},
         {"a\n\nb", 9, "a||b|"},
         {"漢字漢字", 4, "漢字|漢字|"},

@@ -1,0 +1,349 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One loop over the stream, the keys, the signals and the time. A frame is drawn when nothing more
+ * is there to be read, or when it is time for one, so that a stream in a hurry costs frames by time
+ * and not by events.
+ */
+#include "watcher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <weir/sse.h>
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/slice.h"
+#include "command.h"
+#include "output.h"
+#include "plain_view.h"
+#include "term_keys.h"
+#include "term_tty.h"
+#include "term_view.h"
+
+enum {
+    SPIN_MS = 100,
+    FRAME_MS = 30,
+    FRAME_AFTER_BYTES = 256 << 10, /* of the stream */
+    KEY_BYTES = 256,
+};
+
+enum dialect { DIALECT_OPEN, DIALECT_TURN, DIALECT_MODEL };
+
+struct watcher {
+    struct watcher_options options;
+    const struct watcher_source *source;
+    struct weir_sse *sse;
+    struct weir_json_doc *doc; /* of the event at hand */
+    struct ui_state state;
+    enum dialect dialect;
+    struct weir_message *message;
+    struct ui_message ui_message;
+    enum weir_dialect model_dialect;
+
+    bool has_tty;
+    struct view *view;
+    struct keys keys;
+    struct plain_view plain;
+    struct weir_buf line;
+
+    bool is_left; /* quit, or cancelled where that ends the reading */
+    bool is_broken;
+    int signal_number;
+    uint64_t frame_ns;    /* when the last one was drawn */
+    size_t n_since_frame; /* bytes of the stream since then */
+};
+
+static uint64_t now_ns(void)
+{
+    return clock_mono_ns(&clock_system);
+}
+
+/* ---- lines of JSON ---- */
+
+static bool is_number(struct weir_slice id)
+{
+    for (size_t i = 0; i < id.len; i++)
+        if (id.ptr[i] < '0' || id.ptr[i] > '9') return false;
+    return id.len > 0 && id.len < 16 && (id.len == 1 || id.ptr[0] != '0');
+}
+
+static void print_json(struct watcher *w, const struct weir_sse_event *event)
+{
+    const struct weir_json *data = NULL;
+    weir_json_doc_reset(w->doc);
+    enum weir_status st = weir_json_parse(w->doc, event->data, &data, NULL);
+    weir_buf_append_str(&w->line, "{\"id\":");
+    if (is_number(event->id)) weir_buf_append_slice(&w->line, event->id);
+    else weir_json_put_string(&w->line, event->id);
+    weir_buf_append_str(&w->line, ",\"event\":");
+    weir_json_put_string(&w->line, event->type);
+    weir_buf_append_str(&w->line, ",\"data\":");
+    if (st != WEIR_OK) weir_json_put_string(&w->line, event->data);
+    else if (memchr(event->data.ptr, '\n', event->data.len)) weir_json_put_value(&w->line, data);
+    else weir_buf_append_slice(&w->line, event->data);
+    weir_buf_append_str(&w->line, "}");
+    output_line(&w->line);
+    (void)output_flush();
+}
+
+/* ---- which stream it is ---- */
+
+static bool is_model_event(const struct weir_sse_event *event, const struct weir_json *data,
+                           enum weir_dialect *dialect)
+{
+    struct weir_slice type = weir_json_text(weir_json_get_str(data, "type"));
+    *dialect = WEIR_ANTHROPIC;
+    if (weir_slice_is(type, "message_start") || weir_slice_is(type, "content_block_start"))
+        return true;
+    bool is_error = weir_slice_is(event->type, "error") && weir_slice_is(type, "error");
+    if (is_error) return true;
+    *dialect = WEIR_OPENAI;
+    return weir_slice_is(event->type, "message") && weir_json_get_str(data, "choices") != NULL;
+}
+
+static bool open_message(struct watcher *w)
+{
+    weir_message_free(w->message);
+    w->ui_message = (struct ui_message){.state = &w->state};
+    w->message = weir_message_new(w->model_dialect, &ui_message_handlers, &w->ui_message, NULL);
+    w->ui_message.message = w->message;
+    return w->message != NULL;
+}
+
+/* One message may follow another on the same stream. */
+static void take_model_event(struct watcher *w, const struct weir_sse_event *event,
+                             const struct weir_json *data)
+{
+    struct weir_slice type = weir_json_text(weir_json_get_str(data, "type"));
+    bool is_over = w->message && weir_message_outcome(w->message) != WEIR_OUTCOME_OPEN;
+    bool is_next = is_over && (weir_slice_is(type, "message_start") ||
+                               (w->model_dialect == WEIR_OPENAI && data != NULL &&
+                                weir_json_first(weir_json_get_str(data, "choices")) != NULL));
+    if ((!w->message || is_next) && !open_message(w)) return;
+    if (weir_message_event(w->message, event) != WEIR_OK) w->is_broken = true;
+    if (!w->view && !w->options.is_json) plain_view_answer(&w->plain, &w->state.answer);
+}
+
+/* ---- events ---- */
+
+static void show_line(struct watcher *w, const struct weir_sse_event *event)
+{
+    if (w->options.is_quiet || w->options.is_json) return;
+    if (w->view) view_line(w->view, event->type, event->data);
+    else plain_view_line(&w->plain, event->type, event->data);
+}
+
+/* Another turn on the same stream: the view begins anew, below. */
+static void begin_again(struct watcher *w)
+{
+    if (w->view) (void)tty_write(view_end(w->view));
+    ui_state_fini(&w->state);
+    ui_state_init(&w->state);
+    ui_state_tick(&w->state, now_ns());
+    ui_state_connection(&w->state, UI_CONNECTED);
+    if (w->view) view_restart(w->view);
+}
+
+static void take_turn_event(struct watcher *w, const struct weir_sse_event *event,
+                            const struct weir_json *data)
+{
+    if (weir_slice_is(event->type, "turn.started") && w->state.phase >= UI_COMPLETED)
+        begin_again(w);
+    if (!ui_state_event(&w->state, event->type, data)) {
+        show_line(w, event);
+        return;
+    }
+    w->dialect = DIALECT_TURN;
+    if (w->view) view_event(w->view, event->type, data);
+    else if (!w->options.is_json) plain_view_event(&w->plain, event->type, data);
+}
+
+static void on_event(void *user, const struct weir_sse_event *event)
+{
+    struct watcher *w = user;
+    const struct weir_json *data = NULL;
+    ui_state_tick(&w->state, w->view ? w->state.now_ns : now_ns());
+    if (w->options.is_json) print_json(w, event);
+    weir_json_doc_reset(w->doc);
+    if (weir_json_parse(w->doc, event->data, &data, NULL) != WEIR_OK) data = NULL;
+    if (w->dialect == DIALECT_OPEN && is_model_event(event, data, &w->model_dialect))
+        w->dialect = DIALECT_MODEL;
+    if (w->dialect == DIALECT_MODEL) take_model_event(w, event, data);
+    else take_turn_event(w, event, data);
+}
+
+bool watcher_feed(struct watcher *w, struct weir_slice bytes)
+{
+    w->n_since_frame += bytes.len;
+    if (weir_sse_feed(w->sse, bytes.ptr, bytes.len) == WEIR_OK) return true;
+    w->is_broken = true;
+    return false;
+}
+
+/* ---- keys and signals ---- */
+
+static void act(struct watcher *w, enum cancel_act what)
+{
+    const struct watcher_source *s = w->source;
+    if (what == CANCEL_QUIT) w->is_left = true;
+    if (what == CANCEL_NOW && !(s->cancel && s->cancel(s->user))) w->is_left = true;
+}
+
+static void on_key(void *user, const struct key *key)
+{
+    struct watcher *w = user;
+    enum cancel_key meaning = CANCEL_KEY_OTHER;
+    if (key->kind == KEY_ESCAPE) meaning = CANCEL_KEY_ESCAPE;
+    if (key->kind == KEY_CONTROL && key->code == 'C') meaning = CANCEL_KEY_INTERRUPT;
+    if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
+    if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
+    /* Before its first event a stream can be left, too. */
+    if (w->state.phase == UI_WAITING && !w->state.cancel.is_running) cancel_begin(&w->state.cancel);
+    act(w, cancel_press(&w->state.cancel, meaning, w->state.now_ns));
+}
+
+static void read_keys(struct watcher *w)
+{
+    char bytes[KEY_BYTES];
+    ssize_t n = read(tty_key_fd(), bytes, sizeof bytes);
+    if (n > 0) keys_feed(&w->keys, slice_of(bytes, (size_t)n), w->state.now_ns, on_key, w);
+    else if (n == 0 || (errno != EAGAIN && errno != EINTR)) w->signal_number = SIGHUP;
+}
+
+static void take_signals(struct watcher *w)
+{
+    unsigned columns;
+    unsigned rows;
+    struct tty_news news = tty_take_news();
+    if (news.ending != 0) w->signal_number = news.ending;
+    if (news.is_stop) {
+        (void)tty_write(view_leave(w->view));
+        tty_stop();
+        news = tty_take_news();
+    }
+    if (!news.is_resize) return;
+    tty_size(&columns, &rows);
+    view_resize(w->view, columns, rows);
+    w->frame_ns = 0;
+}
+
+/* ---- the loop ---- */
+
+static void draw(struct watcher *w, bool is_idle)
+{
+    uint64_t now = w->state.now_ns;
+    bool is_time = now - w->frame_ns >= (uint64_t)FRAME_MS * 1000000;
+    if (!is_idle && !is_time && w->n_since_frame < FRAME_AFTER_BYTES) return;
+    if (!tty_is_ours()) return;
+    w->frame_ns = now;
+    w->n_since_frame = 0;
+    if (!tty_write(view_frame(w->view))) w->signal_number = SIGHUP;
+}
+
+/* Until the spinner turns, or something held has to be decided. */
+static int wait_ms(const struct watcher *w)
+{
+    uint64_t now = w->state.now_ns;
+    uint64_t due = keys_due_ns(&w->keys);
+    uint64_t ms = SPIN_MS - now / 1000000 % SPIN_MS;
+    if (due == KEYS_NEVER) return (int)ms;
+    uint64_t until = due > now ? (due - now) / 1000000 + 1 : 0;
+    return (int)(until < ms ? until : ms);
+}
+
+static bool step(struct watcher *w)
+{
+    struct pollfd fds[] = {{.fd = w->source->fd, .events = POLLIN},
+                           {.fd = tty_signal_fd(), .events = POLLIN},
+                           {.fd = tty_key_fd(), .events = POLLIN}};
+    enum watcher_more more = WATCHER_MORE;
+    bool is_idle = poll(fds, 3, 0) == 0;
+    ui_state_tick(&w->state, now_ns());
+    draw(w, is_idle);
+    if (is_idle) (void)poll(fds, 3, wait_ms(w));
+    ui_state_tick(&w->state, now_ns());
+    if (fds[1].revents) take_signals(w);
+    if (fds[2].revents) read_keys(w);
+    keys_time(&w->keys, w->state.now_ns, on_key, w);
+    if (fds[0].revents && !w->is_left) more = w->source->read(w->source->user, w);
+    if (more == WATCHER_BROKEN) w->is_broken = true;
+    return more == WATCHER_MORE && !w->is_left && !w->is_broken && w->signal_number == 0;
+}
+
+static void run_on_terminal(struct watcher *w)
+{
+    while (step(w)) {
+    }
+    ui_state_tick(&w->state, now_ns());
+    if (w->message && w->signal_number == 0 && !w->is_left) (void)weir_message_end(w->message);
+    (void)tty_write(view_end(w->view));
+    tty_close();
+}
+
+static void run_plainly(struct watcher *w)
+{
+    enum watcher_more more = WATCHER_MORE;
+    while (more == WATCHER_MORE && !w->is_broken) more = w->source->read(w->source->user, w);
+    if (more == WATCHER_BROKEN) w->is_broken = true;
+    if (w->message) (void)weir_message_end(w->message);
+    if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
+}
+
+int watcher_run(struct watcher *w, const struct watcher_source *source)
+{
+    unsigned columns;
+    unsigned rows;
+    w->source = source;
+    ui_state_connection(&w->state, UI_CONNECTED);
+    if (w->has_tty && tty_open()) {
+        tty_size(&columns, &rows);
+        struct view_options options = {.is_quiet = w->options.is_quiet, .hint = w->options.hint};
+        w->view = view_new(&w->state, options, columns, rows);
+        if (!w->view) tty_close();
+    }
+    if (w->view) run_on_terminal(w);
+    else run_plainly(w);
+    if (w->state.phase == UI_COMPLETED) return EXIT_DONE;
+    return w->state.phase == UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
+}
+
+int watcher_signal(const struct watcher *w)
+{
+    return w->signal_number;
+}
+
+/* ---- life ---- */
+
+struct watcher *watcher_new(const struct watcher_options *options)
+{
+    static const struct weir_sse_handlers handlers = {.on_event = on_event};
+    struct watcher *w = mem_zalloc(sizeof *w);
+    if (!w) return NULL;
+    w->options = *options;
+    w->has_tty = !options->is_json && tty_is_wanted();
+    ui_state_init(&w->state);
+    ui_state_tick(&w->state, now_ns());
+    plain_view_init(&w->plain, options->notes, options->is_quiet);
+    weir_buf_init(&w->line, OUTPUT_LINE_MAX_BYTES);
+    w->doc = weir_json_doc_new(0);
+    w->sse = weir_sse_new(&handlers, w, NULL);
+    if (w->doc && w->sse) return w;
+    watcher_free(w);
+    return NULL;
+}
+
+void watcher_free(struct watcher *w)
+{
+    if (!w) return;
+    view_free(w->view);
+    weir_message_free(w->message);
+    weir_sse_free(w->sse);
+    weir_json_doc_free(w->doc);
+    weir_buf_fini(&w->line);
+    plain_view_fini(&w->plain);
+    ui_state_fini(&w->state);
+    mem_free(w);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Shows a stream of events on whatever standard output is: a live view on a terminal (term_view.h),
+ * plain lines elsewhere (plain_view.h), or lines of JSON. The stream may be that of a turn, or of a
+ * model in Anthropic's or OpenAI's form; the first event that is known decides. Any other events
+ * are a line each.
+ *
+ * On a terminal, Escape asks whether to cancel and a second within a second does, Ctrl-C cancels
+ * and twice quits, Ctrl-Z stops; signals that end the program leave a sane terminal.
+ *
+ * 1. watcher_new().
+ * 2. watcher_run() with a source until it ends; it gives the exit status.
+ * 3. watcher_signal(): the signal that ended it, for tty_die() once all else is in order.
+ * 4. watcher_free().
+ *
+ * The thread that runs it has the terminal to itself.
+ */
+#pragma once
+
+#include <stdio.h>
+
+#include <weir/types.h>
+
+struct watcher;
+
+struct watcher_options {
+    bool is_json, is_quiet;
+    FILE *notes;      /* where plain lines about the work go */
+    const char *hint; /* said with a turn's id at its end; may be NULL */
+};
+
+enum watcher_more { WATCHER_MORE, WATCHER_ENDED, WATCHER_BROKEN };
+
+struct watcher_source {
+    int fd; /* readable when there is something to read */
+    /* Reads once, and gives it to watcher_feed(). */
+    enum watcher_more (*read)(void *user, struct watcher *w);
+    /* Asks for the end of what is watched; false: reading just stops. May be NULL. */
+    bool (*cancel)(void *user);
+    void *user;
+};
+
+/* NULL when there is no memory. */
+struct watcher *watcher_new(const struct watcher_options *options);
+void watcher_free(struct watcher *w);
+
+/* Bytes of the stream. False: no more is wanted. */
+bool watcher_feed(struct watcher *w, struct weir_slice bytes);
+
+/*
+ * EXIT_DONE: what was watched is complete. EXIT_FAILED: it failed, or its stream is broken.
+ * EXIT_INCOMPLETE: the stream ended, or was left, before it did.
+ */
+int watcher_run(struct watcher *w, const struct watcher_source *source);
+
+/* 0: none. */
+int watcher_signal(const struct watcher *w);
