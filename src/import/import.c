@@ -46,6 +46,7 @@ struct run {
     struct fact_sink inner; /* the facts' own */
     struct tally tally;
     struct job job;
+    struct running *place;
     char *piece; /* PIECE_BYTES */
 
     const struct reader_kind *kind; /* of the file that is being read */
@@ -103,24 +104,42 @@ __attribute__((format(printf, 3, 4))) static enum weir_status fail(struct run *r
 struct running {
     struct store *store;
     struct weir_slice user;
+    bool is_ending;
     struct running *next;
 };
 
 static pthread_mutex_t running_lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t running_fewer = PTHREAD_COND_INITIALIZER;
 static struct running *running;
 
+static const struct running *running_find(const struct running *mine)
+{
+    const struct running *r = running;
+    while (r && (r->store != mine->store || !slice_eq(r->user, mine->user))) r = r->next;
+    return r;
+}
+
+/* Who has seen the last event of an import may come before that has quite ended, and waits. */
 static bool running_add(struct running *mine)
 {
-    bool is_alone = true;
+    const struct running *other;
     CHECK(pthread_mutex_lock(&running_lock) == 0);
-    for (const struct running *r = running; r; r = r->next)
-        if (r->store == mine->store && slice_eq(r->user, mine->user)) is_alone = false;
-    if (is_alone) {
+    while ((other = running_find(mine)) && other->is_ending)
+        CHECK(pthread_cond_wait(&running_fewer, &running_lock) == 0);
+    if (!other) {
         mine->next = running;
         running = mine;
     }
     CHECK(pthread_mutex_unlock(&running_lock) == 0);
-    return is_alone;
+    return !other;
+}
+
+/* The last event is about to be seen. */
+static void running_end(struct running *mine)
+{
+    CHECK(pthread_mutex_lock(&running_lock) == 0);
+    mine->is_ending = true;
+    CHECK(pthread_mutex_unlock(&running_lock) == 0);
 }
 
 static void running_remove(const struct running *mine)
@@ -129,6 +148,7 @@ static void running_remove(const struct running *mine)
     struct running **at = &running;
     while (*at && *at != mine) at = &(*at)->next;
     if (*at) *at = mine->next;
+    CHECK(pthread_cond_broadcast(&running_fewer) == 0);
     CHECK(pthread_mutex_unlock(&running_lock) == 0);
 }
 
@@ -755,6 +775,7 @@ static enum weir_status complete(struct run *r)
     enum weir_status st = flush(r);
     summarise(r);
     if (st != WEIR_OK) return st;
+    running_end(r->place);
     return store_failed(r, commit_event(r, "import.completed", put_completed, DONE));
 }
 
@@ -762,6 +783,7 @@ static enum weir_status complete(struct run *r)
 static void give_up(struct run *r)
 {
     summarise(r);
+    running_end(r->place);
     (void)commit_event(r, "import.failed", put_failed, GO_ON);
 }
 
@@ -883,6 +905,7 @@ enum weir_status import_run(struct store *store, const struct import_options *o,
     if (!r) return WEIR_NOMEM;
     enum weir_status st = run_init(r, o, summary, error);
     r->store = store;
+    r->place = &mine;
     r->job = (struct job){.store = store, .clock = o->clock, .user = o->user, .wish = o->log};
     if (st == WEIR_OK) r->job.first_file = shown(r, o->paths[0]);
     if (st == WEIR_OK && !running_add(&mine)) {

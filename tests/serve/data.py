@@ -383,5 +383,13 @@ def series_has_the_days_that_were_asked_for():
             refused(server.ask("GET", f"/v1/data/series?{query}"), status, code)
 
 
+@case
+def next_import_may_follow_the_last_event_at_once():
+    with Server() as server:
+        for number in range(40):
+            after, _ = whole(server, table_of(2, first=number))
+            equal(after["status"], "completed", f"import {number} ({after['error']})")
+
+
 if __name__ == "__main__":
     main()
