@@ -14,6 +14,7 @@ from support import ROOT, Server, equal, expect, weir
 from turn_rules import check_whole, get_trace, new_turn, read_events
 
 sys.path.insert(0, str(ROOT / "tests" / "upstream"))
+from actor import letters  # noqa: E402
 from upstream import Upstream  # noqa: E402
 
 PEOPLE = ROOT / "tests" / "data" / "people"
