@@ -147,11 +147,11 @@ static bool is_birth_near(struct scan *s, size_t at)
     size_t from = at > BIRTH_WINDOW ? at - BIRTH_WINDOW : 0;
     for (size_t i = at; i > from + 4; i--) {
         unsigned char c = s->text[i - 1];
-        bool is_stop = c == '\n' && i >= 2 && s->text[i - 2] == '\n';
+        bool is_stop = c == ';';
         if ((c == ' ' || c == '\n') && s->text[i - 2] == '.')
             is_stop = scan_is(s, i - 3, BYTE_ALNUM) && scan_is(s, i - 4, BYTE_ALNUM) &&
                       scan_is(s, i - 5, BYTE_ALNUM);
-        if (is_stop) return (context_before(s, at) & CONTEXT_BIRTH) && at - i < 3;
+        if (is_stop) return false;
     }
     return (context_before(s, at) & CONTEXT_BIRTH) != 0;
 }

@@ -23,6 +23,8 @@ struct row {
     uint8_t n_digits;
 };
 
+enum { GROUPS_MAX = 7 }; /* of any layout */
+
 #define NATIONAL SHIELD_NATIONAL_ID
 
 static const struct row rows[] = {
@@ -118,7 +120,7 @@ static size_t try_rows(struct scan *s, const struct number *n, size_t k)
 size_t number_national(struct scan *s, const struct number *n)
 {
     if (n->has_plus || n->has_paren || n->is_tail) return 0;
-    for (size_t k = n->n_groups; k > 0; k--) {
+    for (size_t k = n->n_groups < GROUPS_MAX ? n->n_groups : GROUPS_MAX; k > 0; k--) {
         size_t n_digits = number_digits(n, k);
         if (n_digits < 8) return 0;
         if (n_digits > 18 || !number_ends(s, n, k)) continue;

@@ -78,6 +78,11 @@ bool number_read(const struct scan *s, size_t at, struct number *out)
     out->n_groups = 0;
     out->has_plus = out->has_paren = out->is_tail = false;
     if (!read_head(s, at, out) || !add_group(s, out, at, 0)) return false;
+    /* One that closes later is around the number, not in it. */
+    if (out->has_paren && scan_byte(s, out->groups[0].end) != ')') {
+        out->has_paren = false;
+        out->start = at - (scan_before(s, at) == '+');
+    }
     while (out->n_groups < NUMBER_GROUPS) {
         size_t end = out->groups[out->n_groups - 1].end;
         char kind;

@@ -61,7 +61,9 @@ const char *shield_source_name(enum shield_source source)
 struct shield_rules *shield_rules_new(void)
 {
     struct shield_rules *rules = mem_zalloc(sizeof *rules);
-    if (rules) words_init(&rules->words);
+    if (!rules) return NULL;
+    words_init(&rules->words);
+    secret_index(rules->secret_first);
     return rules;
 }
 
@@ -146,7 +148,8 @@ static size_t look_at_sign(struct scan *s, size_t at)
 
 static size_t look_at_word(struct scan *s, size_t at, size_t end)
 {
-    if (at >= 3 && s->text[at - 1] == ' ') match_spoken(s, at, end);
+    if (at >= 3 && s->text[at - 1] == ' ' && (s->text[at - 2] == 's' || s->text[at - 2] == 't'))
+        match_spoken(s, at, end);
     while (at < end && s->status == WEIR_OK)
         at = (shield_bytes[s->text[at]] & BYTE_ALNUM) ? look_at_run(s, at, end)
                                                       : look_at_sign(s, at);
@@ -195,7 +198,7 @@ enum weir_status shield_scan(const struct shield_rules *rules, struct weir_slice
                      .len = text.len,
                      .rules = rules,
                      .out = out,
-                     .context_at = SIZE_MAX,
+
                      .pem_from = SIZE_MAX};
     custom_scan(&rules->custom, &s);
     scan_words(&s);

@@ -48,6 +48,14 @@ enum context {
     CONTEXT_FIRM = 1 << 18,  /* as the one before, and nothing outweighs it */
 };
 
+enum { CONTEXT_HITS = 32 }; /* a power of two */
+
+/* A word of words.def in the text, or an empty line, over which no word is heard: no groups. */
+struct context_hit {
+    size_t start, end;
+    unsigned groups;
+};
+
 struct scan {
     const unsigned char *text;
     size_t len;
@@ -57,9 +65,9 @@ struct scan {
     /* Places up to which a matcher that looks backward has been: nothing is looked at twice. */
     size_t mail_done, address_done, domain_done, url_done;
     size_t pem_from, pem_end; /* the first "-----END" at or after pem_from; len: none */
-    /* The words before the place that was asked for last. */
-    size_t context_at;
-    unsigned context;
+    /* The words that mean something, each found once: the newest of them, and how far it went. */
+    struct context_hit hits[CONTEXT_HITS];
+    size_t n_hits, words_done;
 };
 
 static inline unsigned char scan_byte(const struct scan *s, size_t at)

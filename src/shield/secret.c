@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/slice.h"
+#include "shield/words.h"
 
 enum { TOKEN_MAX = 512, PEM_MAX = 16384, JWT_MAX = 8192 };
 
@@ -22,7 +23,7 @@ struct prefix {
     uint16_t min, max; /* bytes after the prefix */
 };
 
-/* Longer prefixes before shorter ones they begin with. */
+/* By their first byte; longer prefixes before shorter ones they begin with. */
 static const struct prefix prefixes[] = {
     {"AGE-SECRET-KEY-1", "age_key", TAIL_UPPER, 58, 58},
     {"AIza", "google_api_key", TAIL_WORD, 35, 35},
@@ -134,6 +135,15 @@ static const struct prefix prefixes[] = {
     {"ya29.", "google_oauth_token", TAIL_WORD, 30, 400},
 };
 
+void secret_index(uint8_t firsts[SECRET_FIRSTS])
+{
+    for (size_t c = 0; c < SECRET_FIRSTS; c++) {
+        firsts[c] = 0;
+        for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++)
+            if ((unsigned char)prefixes[i].text[0] < c) firsts[c]++;
+    }
+}
+
 static bool is_tail(unsigned char c, enum tail kind)
 {
     unsigned classes = shield_bytes[c];
@@ -171,7 +181,9 @@ static bool has_word(struct weir_slice text, const char *word)
 {
     size_t len = strlen(word);
     for (size_t i = 0; i + len <= text.len; i++)
-        if (strncasecmp(text.ptr + i, word, len) == 0) return true;
+        if (lower_of((unsigned char)text.ptr[i]) == (unsigned char)word[0] &&
+            strncasecmp(text.ptr + i, word, len) == 0)
+            return true;
     return false;
 }
 
@@ -299,11 +311,14 @@ size_t match_secret(struct scan *s, size_t at)
         size_t end = try_telegram(s, at);
         return end > 0 ? end : try_parts(s, at);
     }
-    for (size_t i = 0; i < sizeof prefixes / sizeof prefixes[0]; i++) {
-        if ((unsigned char)prefixes[i].text[0] != c) continue;
+    for (size_t i = s->rules->secret_first[c]; i < s->rules->secret_first[c + 1]; i++) {
+        if ((unsigned char)prefixes[i].text[1] != scan_byte(s, at + 1)) continue;
         size_t end = try_prefix(s, at, &prefixes[i]);
         if (end > 0) return end;
     }
+    /* In the middle of a token nothing begins; so each is read once. */
+    unsigned char before = scan_before(s, at);
+    if (before == '-' || before == '_' || before == '.') return 0;
     size_t end = try_jwt(s, at);
     if (end == 0) end = try_parts(s, at);
     return end > 0 ? end : try_discord(s, at);
@@ -338,7 +353,7 @@ size_t match_pem(struct scan *s, size_t at)
     if (!kind) return next;
     size_t body = (size_t)(kind - s->text) + 11;
     size_t end = pem_end(s, at);
-    if (end - at > PEM_MAX) {
+    if (end == s->len || end - at > PEM_MAX) {
         end = body;
         while (end < s->len && end - at < PEM_MAX &&
                (is_tail(s->text[end], TAIL_BASE64) || strchr("\r\n\\ :,", s->text[end])))

@@ -4,6 +4,11 @@
 
 #include "shield/scan_impl.h"
 
+enum { SECRET_FIRSTS = 129 };
+
+/* Where the prefixes that begin with each ASCII byte begin in their table; part of the rules. */
+void secret_index(uint8_t firsts[SECRET_FIRSTS]);
+
 /* Shannon's entropy of the bytes, in bits for one of them. */
 double entropy_of(struct weir_slice value);
 

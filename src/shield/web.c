@@ -32,18 +32,33 @@ static bool is_url_byte(unsigned char c)
     return c > ' ' && c != '"' && c != '<' && c != '>' && c != '`' && c != 0x7F;
 }
 
-/* Signs at the end belong to the sentence, a closing bracket unless one opens inside. */
+/* How many more of these brackets close than open. */
+static size_t n_unopened(const struct scan *s, size_t from, size_t end, unsigned char close)
+{
+    unsigned char open = close == ')' ? '(' : close == ']' ? '[' : '{';
+    size_t n_open = 0, n_close = 0;
+    for (size_t i = from; i < end; i++) {
+        n_open += s->text[i] == open;
+        n_close += s->text[i] == close;
+    }
+    return n_close > n_open ? n_close - n_open : 0;
+}
+
+/* Signs at the end belong to the sentence, and closing brackets that were not opened inside. */
 static size_t trim_url(const struct scan *s, size_t from, size_t end)
 {
     while (end > from) {
         unsigned char c = s->text[end - 1];
         if (c == ')' || c == ']' || c == '}') {
-            unsigned char open = c == ')' ? '(' : c == ']' ? '[' : '{';
-            if (memchr(s->text + from, open, end - from)) break;
-        } else if (!strchr(".,;:!?'*_", c)) {
+            size_t n = n_unopened(s, from, end, c);
+            if (n == 0) break;
+            while (n > 0 && end > from && s->text[end - 1] == c) end--, n--;
+            if (end > from && s->text[end - 1] == c) break;
+        } else if (strchr(".,;:!?'*_", c)) {
+            end--;
+        } else {
             break;
         }
-        end--;
     }
     return end;
 }

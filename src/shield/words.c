@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-enum { WINDOW_BEFORE = 80, WINDOW_AFTER = 32, WORD_MAX = 32, WIDE_WORD = 6 };
+enum { WINDOW_BEFORE = 80, WINDOW_AFTER = 32, WORD_MAX = 32, WIDE_WORD = 6, RUN_MAX = 192 };
 
 struct word_list {
     const char *words;
@@ -59,49 +59,89 @@ unsigned words_get(const struct words *w, struct weir_slice word)
 }
 
 /* Signs may stand inside of words: "d.o.b", "driver's", "pass-nr". */
-static bool is_word_byte(const unsigned char *text, size_t at, size_t end)
+static bool is_word_byte(const struct scan *s, size_t at)
 {
-    unsigned classes = shield_bytes[text[at]];
-    if (classes & (BYTE_LETTER | BYTE_HIGH)) return true;
-    if (!strchr(".'-", text[at]) || !text[at] || at == 0 || at + 1 >= end) return false;
-    return (shield_bytes[text[at - 1]] & BYTE_LETTER) && (shield_bytes[text[at + 1]] & BYTE_LETTER);
+    unsigned char c = s->text[at];
+    if (shield_bytes[c] & (BYTE_LETTER | BYTE_HIGH)) return true;
+    if (c != '.' && c != '\'' && c != '-') return false;
+    return scan_is_before(s, at, BYTE_LETTER) && scan_is(s, at + 1, BYTE_LETTER);
+}
+
+static void add_hit(struct scan *s, size_t start, size_t end, unsigned groups)
+{
+    s->hits[s->n_hits++ % CONTEXT_HITS] = (struct context_hit){start, end, groups};
+}
+
+static void add_word(struct scan *s, size_t start, size_t end)
+{
+    struct weir_slice word = {(const char *)s->text + start, end - start};
+    unsigned groups = words_get(&s->rules->words, word);
+    if (groups) add_hit(s, start, end, groups);
 }
 
 /* Words without spaces: every two characters of three bytes each. */
-static unsigned wide_groups(const struct words *w, const unsigned char *text, size_t len)
+static void add_wide(struct scan *s, size_t start, size_t end)
 {
-    unsigned groups = 0;
-    for (size_t i = 0; i + WIDE_WORD <= len; i++)
-        if (text[i] >= 0xE3 && text[i] <= 0xE9)
-            groups |= words_get(w, (struct weir_slice){(const char *)text + i, WIDE_WORD});
-    return groups;
+    for (size_t i = start; i + WIDE_WORD <= end; i++)
+        if (s->text[i] >= 0xE3 && s->text[i] <= 0xE9) add_word(s, i, i + WIDE_WORD);
 }
 
-/* A word, and the parts of one that signs hold together: "Tel.+44", "phone-number". */
-static unsigned word_groups(const struct words *w, const unsigned char *text, size_t len)
+/* A word, and the parts of one that signs hold together: "phone-number". */
+static void add_run(struct scan *s, size_t start, size_t end, unsigned classes)
 {
-    unsigned groups = words_get(w, (struct weir_slice){(const char *)text, len});
-    if (groups || len < 3) return groups;
-    if (text[0] >= 0xE3 || memchr(text, 0xE7, len) || memchr(text, 0xE6, len))
-        return wide_groups(w, text, len);
-    size_t from = 0;
-    for (size_t i = 0; i <= len; i++) {
-        if (i < len && text[i] != '.' && text[i] != '-' && text[i] != '\'') continue;
-        if (i > from && (from > 0 || i < len))
-            groups |= words_get(w, (struct weir_slice){(const char *)text + from, i - from});
+    size_t n_before = s->n_hits;
+    add_word(s, start, end);
+    if (s->n_hits > n_before) return;
+    if (classes & BYTE_HIGH) add_wide(s, start, end);
+    if (!(classes & BYTE_DOT)) return;
+    size_t from = start;
+    for (size_t i = start; i <= end; i++) {
+        if (i < end && (shield_bytes[s->text[i]] & (BYTE_LETTER | BYTE_HIGH))) continue;
+        add_word(s, from, i);
         from = i + 1;
     }
-    return groups;
 }
 
-static unsigned window_groups(const struct scan *s, size_t from, size_t to)
+/* Finds the words up to a place; a word across it is taken whole. */
+static void read_words(struct scan *s, size_t to)
+{
+    size_t at = s->words_done;
+    while (at < to) {
+        size_t start = at;
+        unsigned classes = 0;
+        while (at < s->len && at - start < RUN_MAX && is_word_byte(s, at)) {
+            unsigned c = shield_bytes[s->text[at++]];
+            classes |= c & (BYTE_LETTER | BYTE_HIGH) ? c : BYTE_DOT;
+        }
+        if (at > start) {
+            add_run(s, start, at, classes);
+            continue;
+        }
+        if (s->text[at] == '\n' && scan_byte(s, at + 1) == '\n') add_hit(s, at, at + 1, 0);
+        at++;
+    }
+    s->words_done = at;
+}
+
+/* Begins anew, with a whole word, where nothing before can matter any more. */
+static void skip_to(struct scan *s, size_t from)
+{
+    if (from <= s->words_done) return;
+    size_t at = from;
+    while (at < s->len && at - from < RUN_MAX && is_word_byte(s, at)) at++;
+    s->words_done = at;
+}
+
+/* The groups of the words within [from, to) since the last empty line before `to`. */
+static unsigned groups_in(const struct scan *s, size_t from, size_t to)
 {
     unsigned groups = 0;
-    for (size_t at = from; at < to;) {
-        size_t start = at;
-        while (at < to && is_word_byte(s->text, at, to)) at++;
-        if (at > start) groups |= word_groups(&s->rules->words, s->text + start, at - start);
-        else at++;
+    size_t oldest = s->n_hits > CONTEXT_HITS ? s->n_hits - CONTEXT_HITS : 0;
+    for (size_t i = s->n_hits; i > oldest; i--) {
+        const struct context_hit *hit = &s->hits[(i - 1) % CONTEXT_HITS];
+        if (hit->end > to) continue;
+        if (hit->start < from || hit->groups == 0) break;
+        groups |= hit->groups;
     }
     return groups;
 }
@@ -111,35 +151,25 @@ unsigned context_of(const struct shield_rules *rules, struct weir_slice word)
     return words_get(&rules->words, word);
 }
 
-/* The window begins with a whole word, and after the last empty line. */
 unsigned context_before(struct scan *s, size_t at)
 {
-    if (s->context_at == at) return s->context;
     size_t from = at > WINDOW_BEFORE ? at - WINDOW_BEFORE : 0;
-    if (from > 0)
-        while (from < at && is_word_byte(s->text, from, at)) from++;
-    for (size_t i = at; i > from + 1; i--) {
-        if (s->text[i - 1] != '\n' || s->text[i - 2] != '\n') continue;
-        from = i;
-        break;
-    }
-    s->context = window_groups(s, from, at);
-    s->context_at = at;
-    return s->context;
+    skip_to(s, from);
+    read_words(s, at);
+    return groups_in(s, from, at);
 }
 
 unsigned context_near(struct scan *s, size_t start, size_t end)
 {
+    unsigned before = context_before(s, start);
     size_t to = s->len - end > WINDOW_AFTER ? end + WINDOW_AFTER : s->len;
-    size_t from = end;
     /* What follows on another line or in another sentence is about something else. */
     for (size_t i = end; i < to; i++) {
         bool is_stop = s->text[i] == '\n' || s->text[i] == ';' ||
                        (s->text[i] == '.' && scan_byte(s, i + 1) == ' ');
         if (is_stop) to = i;
     }
-    while (to > from && to < s->len && is_word_byte(s->text, to - 1, to) &&
-           is_word_byte(s->text, to, s->len))
-        to--;
-    return context_before(s, start) | (to > from ? window_groups(s, from, to) : 0);
+    skip_to(s, end);
+    read_words(s, to);
+    return before | groups_in(s, end, to);
 }

@@ -4,6 +4,7 @@
 
 #include "shield/custom.h"
 #include "shield/scan_impl.h"
+#include "shield/secret.h"
 
 enum { WORDS_PLACES = 2048 }; /* about five times the words there are */
 
@@ -19,6 +20,7 @@ struct words {
 
 struct shield_rules {
     struct words words;
+    uint8_t secret_first[SECRET_FIRSTS];
     struct custom custom;
 };
 
