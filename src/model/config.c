@@ -315,15 +315,23 @@ static bool take_header(struct reader *r, struct model_provider *p, const struct
     return header->name && take_text(r, &row, x);
 }
 
-static bool take_headers(struct reader *r, const struct row *row, const struct weir_json *v)
+/* Each member of an object whose keys are names. */
+static bool take_each(struct reader *r, struct model_provider *p, const struct weir_json *v,
+                      bool (*take)(struct reader *, struct model_provider *,
+                                   const struct weir_json *))
 {
     if (!is_object(r, v)) return false;
     for (const struct weir_json *x = weir_json_first(v); x; x = weir_json_next(x)) {
         size_t len = path_into(r, weir_json_key(x));
-        if (!take_header(r, row->into, x)) return false;
+        if (!take(r, p, x)) return false;
         path_back(r, len);
     }
     return true;
+}
+
+static bool take_headers(struct reader *r, const struct row *row, const struct weir_json *v)
+{
+    return take_each(r, row->into, v, take_header);
 }
 
 static bool take_price(struct reader *r, struct model_provider *p, const struct weir_json *x)
@@ -349,13 +357,7 @@ static bool take_price(struct reader *r, struct model_provider *p, const struct 
 
 static bool take_prices(struct reader *r, const struct row *row, const struct weir_json *v)
 {
-    if (!is_object(r, v)) return false;
-    for (const struct weir_json *x = weir_json_first(v); x; x = weir_json_next(x)) {
-        size_t len = path_into(r, weir_json_key(x));
-        if (!take_price(r, row->into, x)) return false;
-        path_back(r, len);
-    }
-    return true;
+    return take_each(r, row->into, v, take_price);
 }
 
 /* Of the host in a URL: whether nobody but this machine hears what is sent there. */

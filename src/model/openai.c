@@ -76,17 +76,23 @@ static void put_as_string(struct weir_buf *out, const struct weir_json *value)
     weir_buf_fini(&text);
 }
 
-static void put_call(struct weir_buf *out, const struct weir_json *block)
+/* What both a call and a tool are inside of. */
+static void begin_function(struct weir_buf *out, struct weir_slice name)
 {
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "id");
-    weir_json_put_value(out, weir_json_get_str(block, "id"));
     weir_json_put_key(out, "type");
     weir_json_put_str(out, "function");
     weir_json_put_key(out, "function");
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "name");
-    weir_json_put_value(out, weir_json_get_str(block, "name"));
+    weir_json_put_string(out, name);
+}
+
+static void put_call(struct weir_buf *out, const struct weir_json *block)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "id");
+    weir_json_put_value(out, weir_json_get_str(block, "id"));
+    begin_function(out, weir_json_text(weir_json_get_str(block, "name")));
     weir_json_put_key(out, "arguments");
     put_as_string(out, weir_json_get_str(block, "input"));
     weir_json_put_end_object(out);
@@ -215,12 +221,7 @@ static void put_function(struct weir_buf *out, struct weir_slice name, struct we
                          const struct weir_json *schema)
 {
     weir_json_put_begin_object(out);
-    weir_json_put_key(out, "type");
-    weir_json_put_str(out, "function");
-    weir_json_put_key(out, "function");
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "name");
-    weir_json_put_string(out, name);
+    begin_function(out, name);
     weir_json_put_key(out, "description");
     weir_json_put_string(out, about);
     weir_json_put_key(out, "parameters");
@@ -241,12 +242,7 @@ static void put_choice(struct weir_buf *out, const struct model_body *b)
         return;
     }
     weir_json_put_begin_object(out);
-    weir_json_put_key(out, "type");
-    weir_json_put_str(out, "function");
-    weir_json_put_key(out, "function");
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "name");
-    weir_json_put_str(out, name);
+    begin_function(out, weir_slice_of(name));
     weir_json_put_end_object(out);
     weir_json_put_end_object(out);
 }
