@@ -168,6 +168,9 @@ enum weir_status science_answer(struct science *s, const struct asked *asked, st
     s->wish.needs_no_value = asked->needs_no_value;
     st = claims_make(&claims, &asked->plan, a, s->c, &s->wish);
     if (st != WEIR_OK) return st;
+    /* Who tries many relations finds one; the critic has to know. */
+    for (size_t i = 0; s->n_pairs > 1 && i < claims.n; i++)
+        if (claims.list[i]->kind == CLAIM_PAIR) claims.list[i]->n_tests = s->n_pairs;
     bring(s, &claims);
     say_notes(s, a);
     return WEIR_OK;

@@ -146,10 +146,21 @@ static enum weir_status run_call(void *user, const struct weir_json *call, struc
     return st;
 }
 
+/* Relations that are tried at once are counted before the first of them is judged. */
+static void count_pairs(struct research *r)
+{
+    const struct weir_json *call = NULL;
+    while ((call = talk_next_call(&r->talk, call))) {
+        struct weir_slice op = agent_text(weir_json_get_str(call, "input"), "op");
+        if (weir_slice_is(op, "correlate")) r->s->n_pairs++;
+    }
+}
+
 static enum weir_status answer_calls(struct research *r)
 {
     struct talk_tools tools = {.most = SCIENCE_CALLS, .run = run_call, .user = r};
     bool is_wrong;
+    count_pairs(r);
     enum weir_status st = talk_run_calls(&r->talk, &tools, &is_wrong);
     r->n_wrong = is_wrong ? r->n_wrong + 1 : 0;
     return st;

@@ -168,6 +168,10 @@ enum weir_status agent_rephrase(struct agent_case *c, struct weir_buf *out)
     struct focus *f = arena_alloc(c->arena, sizeof *f);
     if (!f) return c->arena->status;
     *f = (struct focus){.c = c, .pattern = agent_text(route, "pattern")};
+    /* A model that only routes has said no more than who is to answer. */
+    bool is_of_data = weir_slice_is(f->pattern, "model") &&
+                      weir_slice_is(agent_text(route, "main"), "data_science");
+    if (is_of_data) f->pattern = SLICE("data");
     enum weir_status st = resolve_question(c, &f->question);
     if (st == WEIR_OK) st = said_read(&f->said, f->question, c->data, c->arena);
     if (st != WEIR_OK) return st;

@@ -18,6 +18,7 @@ struct science {
     struct weir_buf text, findings;
     struct weir_buf summary; /* the first result, in a sentence of its own */
     struct claim_wish wish;
+    size_t n_pairs; /* relations that a model has tried for this question */
 };
 
 /* Says a sentence, which has no number. */

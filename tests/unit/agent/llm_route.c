@@ -268,6 +268,21 @@ TEST(questions_for_others_or_for_nobody_are_not_taken)
     }
 }
 
+TEST(a_model_that_only_routes_leaves_the_words_to_the_grammar)
+{
+    struct script s;
+    script_init(&s, "What is the frobnication of my sleep in May?");
+    person_add(s.d.c.data);
+    s.d.c.has_model[MODEL_MAIN] = false;
+    desk_set(
+        &s.d, "route",
+        "{\"main\":\"data_science\",\"supporting\":[\"domain_expert\"],\"pattern\":\"model\"}");
+    const struct weir_json *out = script_ok(&s, agent_rephrase);
+    T_EQ_STR(script_text_of(out, "data_science"), "What is the frobnication of my sleep in May?");
+    T_EQ(s.n_asked, 0);
+    script_fini(&s);
+}
+
 TEST(without_a_model_nobody_is_asked)
 {
     struct script s;

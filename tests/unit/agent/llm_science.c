@@ -154,6 +154,25 @@ TEST(the_same_plan_again_is_no_second_finding)
     script_fini(&s);
 }
 
+TEST(relations_that_were_tried_are_counted)
+{
+    struct script s;
+    begin(&s, "Do steps, stress or HRV go with my sleep?");
+    script_put(&s, "data_science",
+               "[{\"type\":\"tool_use\",\"id\":\"a\",\"name\":\"run_plan\",\"input\":{\"op\":"
+               "\"correlate\",\"metric\":\"steps\",\"with\":\"sleep_minutes\"}},{\"type\":"
+               "\"tool_use\",\"id\":\"b\",\"name\":\"run_plan\",\"input\":{\"op\":\"correlate\","
+               "\"metric\":\"hrv_rmssd\",\"with\":\"sleep_minutes\"}}]");
+    script_call(&s, "data_science", "run_plan",
+                "{\"op\":\"correlate\",\"metric\":\"stress_score\",\"with\":\"sleep_minutes\"}");
+    script_text(&s, "data_science", "Done.");
+    script_ok(&s, work);
+    T_OK(desk_holds(weir_buf_slice(&s.d.out), "\"n_tests\":2"));
+    T_OK(desk_holds(weir_buf_slice(&s.d.out), "\"n_tests\":3"));
+    T_OK(!desk_holds(weir_buf_slice(&s.d.out), "week and drift"));
+    script_fini(&s);
+}
+
 TEST(laboratory_results_are_not_used_when_they_may_not_be)
 {
     struct script s;
