@@ -145,6 +145,13 @@ WEIR_API void weir_event_stream_close(struct weir_event_stream *s); /* NULL is a
 /* The number of the last event that was given; since_seq before the first. Any thread. */
 WEIR_API uint64_t weir_event_stream_last_seq(const struct weir_event_stream *s);
 
+/*
+ * From on_event of WEIR_STREAM_ANY: the next connection, if there is one, is made to this URL, for
+ * streams whose events say themselves where to go on. WEIR_INVALID, WEIR_NOMEM: nothing changes.
+ */
+WEIR_API WEIR_MUST_CHECK enum weir_status weir_event_stream_move(struct weir_event_stream *s,
+                                                                 struct weir_slice url);
+
 /* True once nothing will come any more. Any thread. */
 WEIR_API bool weir_event_stream_closed(const struct weir_event_stream *s);
 

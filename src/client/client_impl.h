@@ -39,7 +39,8 @@ struct weir_event_stream {
     struct weir_stream_field fields[FETCH_MAX_FIELDS];
     struct resume resume;
     struct weir_sse *decoder;
-    uint32_t n_throws; /* of the die */
+    uint32_t n_throws;     /* of the die */
+    struct weir_buf moved; /* URL of the next connection; empty: that of the options */
 
     /* Of the connection. */
     bool has_head;
@@ -64,6 +65,10 @@ struct weir_event_stream {
 void stream_free(struct weir_event_stream *s);
 
 /* ---- stream_request.c ---- */
+
+enum { STREAM_URL_BYTES = 1024 }; /* longest that a caller may give */
+
+bool stream_request_url_can_be(struct weir_slice url);
 
 /* Whether such a stream can be asked for: a URL, an id, fields in one line each. */
 bool stream_request_can_be(const struct weir_event_stream_options *options);

@@ -42,6 +42,7 @@ void stream_free(struct weir_event_stream *s)
     weir_sse_free(s->decoder);
     resume_fini(&s->resume);
     weir_buf_fini(&s->page);
+    weir_buf_fini(&s->moved);
     s->magic = 0;
     mem_free(s);
 }
@@ -305,6 +306,7 @@ static WEIR_MUST_CHECK enum weir_status set_up(struct weir_event_stream *s,
     enum weir_status st = resume_init(&s->resume, options->kind, &options->retry);
     if (st != WEIR_OK) return st;
     weir_buf_init(&s->page, PAGE_BYTES);
+    weir_buf_init(&s->moved, STREAM_URL_BYTES);
     weir_buf_append_slice(&s->resume.last_id, options->last_event_id);
     s->resume.last_seq = options->since_seq;
     atomic_init(&s->last_seq, options->since_seq);
@@ -365,6 +367,19 @@ void weir_event_stream_close(struct weir_event_stream *s)
     bool is_for_us = !s->is_freeing;
     pthread_mutex_unlock(&c->lock);
     if (is_for_us) stream_free(s);
+}
+
+enum weir_status weir_event_stream_move(struct weir_event_stream *s, struct weir_slice url)
+{
+    if (s->options.kind != WEIR_STREAM_ANY || !stream_request_url_can_be(url)) return WEIR_INVALID;
+    struct weir_buf moved;
+    weir_buf_init(&moved, STREAM_URL_BYTES);
+    weir_buf_append_slice(&moved, url);
+    enum weir_status st = weir_buf_status(&moved);
+    if (st != WEIR_OK) return st;
+    weir_buf_fini(&s->moved);
+    s->moved = moved;
+    return WEIR_OK;
 }
 
 uint64_t weir_event_stream_last_seq(const struct weir_event_stream *s)

@@ -11,7 +11,6 @@ enum {
     FIRST_BYTE_MS = 60 * 1000,
     MODEL_FIRST_BYTE_MS = 10 * 60 * 1000,
     OWN_FIELDS = 4,
-    MAX_URL_BYTES = 1024, /* of what the caller gives; ids are longer when they are escaped */
     MAX_ID_BYTES = 256,
 };
 
@@ -29,12 +28,16 @@ static bool is_one_line(struct weir_slice s)
     return true;
 }
 
-bool stream_request_can_be(const struct weir_event_stream_options *options)
+bool stream_request_url_can_be(struct weir_slice url)
 {
     const char *why;
+    return url.len <= STREAM_URL_BYTES && fetch_check_url(NULL, url, &why) == WEIR_OK;
+}
+
+bool stream_request_can_be(const struct weir_event_stream_options *options)
+{
     struct weir_slice id = options->id;
-    bool can_be = options->on_event && options->url.len <= MAX_URL_BYTES &&
-                  fetch_check_url(NULL, options->url, &why) == WEIR_OK &&
+    bool can_be = options->on_event && stream_request_url_can_be(options->url) &&
                   is_one_line(options->key) && is_one_line(options->last_event_id) &&
                   options->n_fields <= FETCH_MAX_FIELDS - OWN_FIELDS;
     if (is_numbered(options->kind)) can_be = can_be && id.len > 0 && id.len <= MAX_ID_BYTES;
@@ -60,7 +63,7 @@ static void put_url(const struct weir_event_stream *s, struct weir_buf *out)
     struct weir_slice base = s->options.url;
     bool is_turn = s->options.kind == WEIR_STREAM_TURN;
     if (!is_numbered(s->options.kind)) {
-        weir_buf_append_slice(out, base);
+        weir_buf_append_slice(out, s->moved.len > 0 ? weir_buf_slice(&s->moved) : base);
         return;
     }
     while (base.len > 0 && base.ptr[base.len - 1] == '/') base.len--;

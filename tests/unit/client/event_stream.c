@@ -424,6 +424,43 @@ TEST(any_stream_goes_on_behind_its_last_id)
     T_OK(strstr(p.request, "\r\nLast-Event-ID: 8\r\n"));
 }
 
+/* ---- streams that say where to go on ---- */
+
+static bool move_on(void *user, const struct weir_sse_event *event, uint64_t seq)
+{
+    struct caller *c = user;
+    char url[sizeof c->body + PEER_URL_BYTES];
+    pthread_mutex_lock(&c->lock);
+    struct weir_event_stream *s = c->stream;
+    pthread_mutex_unlock(&c->lock);
+    snprintf(url, sizeof url, "%s/from/%.*s", c->body, (int)event->data.len, event->data.ptr);
+    T_EQ(weir_event_stream_move(s, SLICE("no url")), WEIR_INVALID);
+    T_EQ(weir_event_stream_move(s, weir_slice_of(url)), WEIR_OK);
+    return on_event(user, event, seq);
+}
+
+TEST(a_stream_can_be_told_by_its_events_where_to_go_on)
+{
+    const struct act acts[] = {{.cut = 130}, {.instead = "HTTP/1.1 204 No Content\r\n\r\n"}};
+    struct turn t = {.acts = acts, .n_acts = 2, .first = 1};
+    struct peer p = {.play = play_turn, .user = &t};
+    struct caller c;
+    caller_init(&c);
+    peer_start(&p);
+    struct weir_client *client = new_client();
+    snprintf(c.body, sizeof c.body, "http://127.0.0.1:%u", p.port);
+    struct weir_event_stream_options options = options_for(&c, c.body, WEIR_STREAM_ANY);
+    options.on_event = move_on;
+    options.on_error = NULL;
+    pthread_mutex_lock(&c.lock);
+    T_EQ(weir_event_stream_open(&c.stream, client, &options), WEIR_OK);
+    pthread_mutex_unlock(&c.lock);
+    wait_for(&c, &c.n_closed, 1);
+    weir_client_free(client);
+    peer_stop(&p);
+    T_OK(strncmp(p.request, "GET /from/e3 HTTP/1.1\r\n", 23) == 0);
+}
+
 #define MODEL_HEAD "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n"
 
 TEST(a_model_is_asked_again_only_before_its_first_byte)
