@@ -61,6 +61,7 @@ TEST(the_schema_of_plans_has_nothing_at_its_top_that_providers_refuse)
     T_OK(!strstr(plan_tool_schema, "\"$schema\""));
     T_OK(!strstr(plan_tool_schema, "\n"));
     T_OK(strstr(plan_tool_schema, "\"$defs\""));
+    T_OK(strstr(plan_tool_schema, "\"not\":{\"description\""));
     T_OK(strstr(plan_tool_schema, "\"required\":[\"op\"]"));
 }
 
