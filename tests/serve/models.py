@@ -106,6 +106,7 @@ def server_in_trouble_is_asked_again():
 @case
 def head_that_does_not_come_is_waited_for_so_long_and_no_longer():
     expect_retried({"hold_head": "never"}, limits={"first_byte_ms": SHORT_MS})
+    expect_retried({"hold_first": "never"}, limits={"idle_ms": SHORT_MS})
 
 
 @case
@@ -246,6 +247,39 @@ def answers_that_cannot_be_read_are_repaired():
         counts = collections.Counter(call["purpose"] for call in upstream.seen())
         equal((counts["vagueness"], counts["route"], counts["data_science"]), (2, 2, USUAL + 1), "calls")
         expect(ANSWER in turn["result"]["answer"], "the answer", turn["result"]["answer"])
+    each_format(check)
+
+
+@case
+def answers_that_can_never_be_read_are_soft_where_they_may_be():
+    def check(server, upstream):
+        def calls_of(purpose):
+            return len(upstream.seen(purpose=purpose))
+        upstream.reset(key=KEY, actor={"garbles": ["vagueness", "rephrase", "critic", "memory"], "insists": True})
+        turn, _ = asked(server, "Is my LDL a concern?")
+        equal((calls_of("vagueness"), calls_of("rephrase"), calls_of("memory")), (4, 4, 4), "calls")
+        equal(set(turn["result"]["agents_used"]), {"domain_expert", "data_science"}, "agents")
+        upstream.reset(key=KEY, actor={"garbles": ["route"], "insists": True})
+        turn, _ = asked(server, QUESTION)
+        equal((calls_of("route"), calls_of("fallback"), turn["result"]["agents_used"]), (4, 1, []), "the fallback")
+        upstream.reset(key=KEY, actor={"garbles": ["data_science"], "insists": True})
+        turn, _ = asked(server, QUESTION, has_failed=True)
+        equal((turn["error"]["code"], calls_of("data_science")), ("unprocessable", 4), "plans that are none")
+    each_format(check)
+
+
+@case
+def thoughts_are_shown_and_handed_back_as_they_came():
+    def check(server, upstream):
+        upstream.reset(key=KEY, actor={"thinks": True})
+        turn, events = asked(server, QUESTION)
+        expect(shown(events)["data_science"].startswith("Hm, what do they mean? "), "thoughts", shown(events))
+        expect("Hm, what" not in turn["result"]["answer"], "a thought in the answer", turn["result"])
+        second = json.loads(upstream.seen(has_bodies=True, purpose="data_science")[1]["body"])
+        if "system" in second:  # Anthropic's, who wants them back with their signature
+            thought = second["messages"][1]["content"][0]
+            equal((thought["type"], thought["thinking"], thought["signature"]),
+                  ("thinking", "Hm, what do they mean? ", "c2lnbmF0dXJl"), "the thought")
     each_format(check)
 
 

@@ -59,13 +59,25 @@ def said(turn):
     return (result["answer"], result["fact_sheet"], result["agents_used"], result["validator"], result["cost_usd"])
 
 
+def check_replay(server, turn):
+    """Run again from what was recorded: the same, and nobody is asked."""
+    answer = server.ask("GET", f"/v1/turns/{turn['id']}/replay?from=classify_vagueness")
+    equal(answer.status, 200, f"a replay ({answer.body[:300]!r})")
+    different = [step for step in answer.json()["steps"] if not step["same"]]
+    equal((answer.json()["same"], different), (True, []), f"the replay of {turn['messages'][-1]['content']!r}")
+
+
 def thirty_turns(kind):
     with tempfile.TemporaryDirectory(prefix="weir-cassettes-") as folder, Upstream() as upstream:
         upstream.reset(key=KEY)
         config = config_of(upstream, kind)
         with Asking(config, "--record", folder) as server:
-            first = [said(check_play(server, play)) for play in PLAYS]
-        n_calls = len(upstream.seen())
+            turns = [check_play(server, play) for play in PLAYS]
+            n_calls = len(upstream.seen())
+            for turn in turns:
+                check_replay(server, turn)
+        first = [said(turn) for turn in turns]
+        equal(len(upstream.seen()), n_calls, "calls when turns were run again")
         equal({call["key"] for call in upstream.seen()}, {"right"}, "keys")
         size = sum(path.stat().st_size for path in pathlib.Path(folder).iterdir())
         print(f"    {kind}: {n_calls} calls, {len(os.listdir(folder))} cassettes, {size >> 10} KiB", flush=True)

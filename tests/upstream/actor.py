@@ -9,7 +9,8 @@ plans. A prompt that nobody taught the actor gets the smallest object that its s
 Of the script, which a test sends along:
     garbles   [PURPOSE…]: the first answer to such a request cannot be read, or is a plan that is none
     invents   [PURPOSE…]: the first answer has a number that is nobody's
-    insists   true: so have all the others
+    insists   true: these two are true of all answers to such requests
+    thinks    true: every answer begins with a thought
     critic    "downgrade" or "reject": what the critic says of everything; else it accepts
     obeys     TEXT: wherever this text of the data comes by, it does what such texts ask for
     plays     [PLAY…]: more lines like those of turns.jsonl
@@ -80,6 +81,7 @@ class Actor:
         self.garbles = script.get("garbles", [])
         self.invents = script.get("invents", [])
         self.insists = script.get("insists", False)
+        self.thinks = script.get("thinks", False)
         self.critic = script.get("critic", "accept")
         self.obeys = letters(script.get("obeys", ""))[:24]
 
@@ -88,13 +90,16 @@ class Actor:
 
     def answer(self, request):
         scene = Scene(request)
-        if scene.is_first and scene.purpose in self.garbles and scene.purpose != "data_science":
+        if self._is_garbled(scene) and scene.purpose != "data_science":
             return self._text("Well, let me think about that one {")
         play = self._play(scene.question)
         act = getattr(self, f"act_{scene.purpose}", self.act_any)
         if self.obeys and (scene.purpose == "data_science" or self.obeys in letters("".join(scene.texts))):
             act = getattr(self, f"obey_{scene.purpose}", act)
-        return self._deliver(scene, act(scene, play))
+        answer = self._deliver(scene, act(scene, play))
+        if self.thinks:
+            answer["content"].insert(0, {"type": "thinking", "thinking": "Hm, what do they mean? "})
+        return answer
 
     def _play(self, question):
         """The longest question of the list that is part of this one; {} when there is none."""
@@ -106,6 +111,9 @@ class Actor:
             if play["question"] in question and len(play["question"]) > len(found.get("question", "")):
                 found = play
         return found
+
+    def _is_garbled(self, scene):
+        return scene.purpose in self.garbles and (scene.is_first or self.insists)
 
     def _invented(self, scene):
         is_told = scene.purpose in self.invents and (scene.is_first or self.insists)
@@ -145,10 +153,9 @@ class Actor:
 
     def act_data_science(self, scene, play):
         plans = play.get("plans", [])
-        if "data_science" in self.garbles:
-            plans = [{"op": "aggregate", "metric": "shoe size"}] if scene.is_first else plans
-        is_done = scene.n_answers > ("data_science" in self.garbles)
-        if plans and not is_done:
+        if self._is_garbled(scene):
+            plans = [{"op": "aggregate", "metric": "shoe size"}]
+        if plans and (self._is_garbled(scene) or scene.n_answers <= ("data_science" in self.garbles)):
             return [{"name": "run_plan", "input": plan} for plan in plans]
         return f"I looked at what was asked for, and at nothing else.{self._invented(scene)}"
 
