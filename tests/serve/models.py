@@ -171,6 +171,30 @@ def answer_that_is_cut_is_asked_for_by_its_step():
 
 
 @case
+def answer_that_is_cut_again_and_again_fails_the_turn():
+    def check(server, upstream):
+        misbehaves(upstream, {"after": 1, "end": "cut"}, -1)
+        turn, events = asked(server, QUESTION, has_failed=True, max_attempts=3)
+        equal((turn["error"]["code"], len(science(upstream))), ("upstream_unavailable", 3), "code and calls")
+        equal(n_started(events, "data_science"), 3, "beginnings")
+    each_format(check)
+
+
+@case
+def agents_beside_one_whose_answer_is_cut_are_not_asked_again():
+    def check(server, upstream):
+        question = "Plan my deep sleep recovery"
+        asked(server, question)
+        usual = len(upstream.seen(purpose="domain_expert"))
+        upstream.reset(key=KEY)
+        upstream.rules({"purpose": "data_science", "contains": "call_0_0", "do": {"after": 1, "end": "cut"}})
+        asked(server, question, max_attempts=2)
+        equal([call["outcome"] for call in science(upstream)], ["answered", "cut", "answered"], "data_science")
+        equal(len(upstream.seen(purpose="domain_expert")), usual, "calls of the expert")
+    each_format(check)
+
+
+@case
 def answer_that_stalls_is_asked_for_by_its_step():
     expect_step_again({"after": 1, "end": "stall"}, limits={"idle_ms": SHORT_MS})
 
@@ -352,6 +376,34 @@ def cancelled_turn_ends_its_call():
         wait_until(lambda: science(upstream)[0]["outcome"] == "left", "the stand-in has seen it")
         equal(len(science(upstream)), 1, "calls")
     each_format(check)
+
+
+@case
+def cancelled_turn_does_not_wait_for_its_next_attempt():
+    def check(server, upstream):
+        misbehaves(upstream, {"status": 429, "retry_after": "59"}, -1)
+        turn = new_turn(server, QUESTION)
+        wait_until(lambda: science(upstream), "it was asked")
+        wait_until(lambda: server.metric("weir_model_retries_total") == 1, "it waits")
+        equal(server.ask("POST", f"/v1/turns/{turn['id']}/cancel", (), b"").status, 202, "cancel")
+        turn = check_whole(server, turn["id"], read_events(server, turn["id"]))
+        equal((turn["error"]["code"], len(science(upstream))), ("cancelled", 1), "code and calls")
+    each_format(check)
+
+
+@case
+def no_more_calls_than_a_provider_may_have_are_under_way():
+    def check(server, upstream):
+        upstream.control(default={"delta_ms": 2})
+        turns = [new_turn(server, question)["id"] for question in (QUESTION, "Is my LDL a concern?", "thanks!")]
+        for turn_id in turns:
+            equal(check_whole(server, turn_id, read_events(server, turn_id))["status"], "completed")
+        calls = sorted((call["at"], call["ended_at"]) for call in upstream.seen())
+        expect(len(calls) > 12, "calls", len(calls))
+        for (_, end), (begin, _) in zip(calls, calls[1:]):
+            expect(end <= begin, "two calls at once", end, begin)
+        expect(upstream.n_connections() <= 2, "connections for all of them", upstream.n_connections())
+    each_format(check, limits={"max_running": 1})
 
 
 @case

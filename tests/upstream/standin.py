@@ -74,7 +74,7 @@ class Standin:
 
     def __init__(self):
         self.seen = []
-        self.n_open = self.max_open = 0
+        self.n_open = self.max_open = self.n_accepted = 0
         self.reset({})
 
     def reset(self, command):
@@ -143,6 +143,7 @@ class Conn(asyncio.Protocol):
     def connection_made(self, transport):
         self.transport = transport
         self.standin.n_open += 1
+        self.standin.n_accepted += 1
         self.standin.max_open = max(self.standin.max_open, self.standin.n_open)
         sock = transport.get_extra_info("socket")
         sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
@@ -210,7 +211,7 @@ class Conn(asyncio.Protocol):
             answer = {}
         else:
             has_bodies = "bodies" in path
-            answer = {"n_open": standin.n_open, "max_open": standin.max_open,
+            answer = {"n_open": standin.n_open, "max_open": standin.max_open, "n_accepted": standin.n_accepted,
                       "seen": [seen.to_json(has_bodies) for seen in standin.seen]}
         await self._answer(200, wire.to_line(answer))
 

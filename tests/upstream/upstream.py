@@ -19,6 +19,7 @@ class Upstream:
         self._folder = tempfile.TemporaryDirectory(prefix="weir-upstream-") if has_tls else None
         self.child = None
         self.where = {}
+        self._n_asked = 0
 
     def __enter__(self):
         words = [str(PROGRAM)] + (["--tls", self._folder.name] if self._folder else [])
@@ -36,6 +37,7 @@ class Upstream:
             self._folder.cleanup()
 
     def _ask(self, method, path, body=None):
+        self._n_asked += 1
         conn = http.client.HTTPConnection(urllib.parse.urlsplit(self.where["http"]).netloc, timeout=START_S)
         try:
             conn.request(method, path, body)
@@ -56,6 +58,11 @@ class Upstream:
 
     def state(self):
         return self._ask("GET", "/_seen")
+
+    def n_connections(self):
+        """That others have made, so far."""
+        n_accepted = self.state()["n_accepted"]
+        return n_accepted - self._n_asked
 
     def seen(self, has_bodies=False, **wanted):
         """Requests so far, those whose members are as wanted."""
