@@ -192,13 +192,16 @@ static enum weir_status ask(struct panel *p, bool *is_read)
             "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"reviews\"],"
             "\"properties\":{\"reviews\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
             "\"additionalProperties\":false,\"required\":[\"id\",\"verdict\",\"reasoning\","
-            "\"concerns\"],\"properties\":{\"id\":{\"type\":\"string\"},\"verdict\":{\"enum\":["
+            "\"concerns\"],\"properties\":{\"id\":{\"type\":\"string\"},\"verdict\":{\"type\":"
+            "\"string\",\"enum\":["
             "\"accept\",\"downgrade\",\"reject\"]},\"reasoning\":{\"type\":\"string\"},"
             "\"concerns\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
             "\"additionalProperties\":false,\"required\":[\"kind\",\"severity\",\"note\"],"
-            "\"properties\":{\"kind\":{\"enum\":[\"confounder\",\"reverse_causation\","
+            "\"properties\":{\"kind\":{\"type\":\"string\",\"enum\":[\"confounder\",\"reverse_"
+            "causation\","
             "\"selection_bias\",\"literature_contradiction\",\"tautology\",\"small_n\",\"noise\","
-            "\"multiple_testing\",\"measurement\"]},\"severity\":{\"enum\":[\"low\",\"medium\","
+            "\"multiple_testing\",\"measurement\"]},\"severity\":{\"type\":\"string\",\"enum\":["
+            "\"low\",\"medium\","
             "\"high\"]},\"note\":{\"type\":\"string\"}}}}}}}}}",
         .max_tokens = REVIEW_TOKENS,
         .read = read_reviews,

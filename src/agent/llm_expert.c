@@ -35,7 +35,7 @@ static void put_tools(struct weir_buf *out)
     weir_buf_append_str(out, "[{\"name\":\"lookup_fact\",\"description\":\"Rows of the table of "
                              "public facts about a subject: limits, what they mean, their "
                              "source.\",\"input_schema\":{\"type\":\"object\",\"properties\":{"
-                             "\"subject\":{\"enum\":");
+                             "\"subject\":{\"type\":\"string\",\"enum\":");
     weir_json_put_begin_array(out);
     for (size_t i = 0; i < fact_subject_count(); i++)
         weir_json_put_str(out, fact_subject_at(i)->name);

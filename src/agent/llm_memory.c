@@ -88,7 +88,8 @@ enum weir_status llm_memory(struct remembering *r)
         .schema = "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"entries\"],"
                   "\"properties\":{\"entries\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
                   "\"additionalProperties\":false,\"required\":[\"category\",\"quote\"],"
-                  "\"properties\":{\"category\":{\"enum\":[\"goal\",\"preference\"]},\"quote\":{"
+                  "\"properties\":{\"category\":{\"type\":\"string\",\"enum\":[\"goal\","
+                  "\"preference\"]},\"quote\":{"
                   "\"type\":\"string\"}}}}}}",
         .max_tokens = MEMORY_TOKENS,
         .read = read_picks,

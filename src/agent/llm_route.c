@@ -75,7 +75,8 @@ enum weir_status llm_classify(struct agent_case *c, struct weir_buf *out)
         .values = values,
         .n_values = 2,
         .schema = "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"vagueness\","
-                  "\"why\"],\"properties\":{\"vagueness\":{\"enum\":[\"low\",\"medium\",\"high\"]},"
+                  "\"why\"],\"properties\":{\"vagueness\":{\"type\":\"string\",\"enum\":[\"low\","
+                  "\"medium\",\"high\"]},"
                   "\"why\":{\"type\":\"string\"}}}",
         .max_tokens = SHORT_TOKENS,
         .read = read_vagueness,
@@ -146,9 +147,10 @@ enum weir_status llm_route(struct agent_case *c, struct route *out)
         .n_values = 3,
         .schema =
             "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"main\","
-            "\"supporting\"],\"properties\":{\"main\":{\"enum\":[\"data_science\","
+            "\"supporting\"],\"properties\":{\"main\":{\"type\":\"string\",\"enum\":[\"data_"
+            "science\","
             "\"domain_expert\",\"health_coach\",\"none\"]},\"supporting\":{\"type\":\"array\","
-            "\"items\":{\"enum\":[\"data_science\",\"domain_expert\"]}}}}",
+            "\"items\":{\"type\":\"string\",\"enum\":[\"data_science\",\"domain_expert\"]}}}}",
         .max_tokens = SHORT_TOKENS,
         .read = read_route,
         .user = out};
@@ -222,7 +224,8 @@ static enum weir_status ask_focus(struct focus *f)
             "{\"type\":\"object\",\"additionalProperties\":false,\"required\":[\"questions\"],"
             "\"properties\":{\"questions\":{\"type\":\"array\",\"items\":{\"type\":\"object\","
             "\"additionalProperties\":false,\"required\":[\"agent\",\"question\"],"
-            "\"properties\":{\"agent\":{\"enum\":[\"data_science\",\"domain_expert\","
+            "\"properties\":{\"agent\":{\"type\":\"string\",\"enum\":[\"data_science\",\"domain_"
+            "expert\","
             "\"health_coach\"]},\"question\":{\"type\":\"string\"}}}}}}",
         .max_tokens = REPHRASE_TOKENS,
         .read = read_focus,

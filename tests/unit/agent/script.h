@@ -122,6 +122,8 @@ static inline enum weir_status script_ask(void *user, const struct model_request
     model_request_put(&text, request);
     weir_buf_append_char(&text, '\0');
     T_EQ(weir_buf_status(&text), WEIR_OK);
+    if (is_new && request->schema.len > 0) desk_json(&s->d, request->schema);
+    if (is_new && request->tools.len > 0) desk_json(&s->d, request->tools);
     if (is_new) script_record(s, request, text.ptr);
     else T_EQ_STR(weir_slice_of(s->asked[s->at].request), text.ptr);
     weir_buf_fini(&text);
