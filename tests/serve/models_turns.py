@@ -12,8 +12,8 @@ import pathlib
 import tempfile
 
 from model_support import KEY, Asking, Upstream, asked, config_of
-from support import ROOT, case, equal, expect, main
-from turn_rules import findings_of, get_trace
+from support import ROOT, Failure, case, equal, expect, main
+from turn_rules import check_whole, findings_of, get_trace, new_turn, read_events
 
 PLAYS = [json.loads(line) for line in (ROOT / "tests/upstream/turns.jsonl").read_text().splitlines()]
 
@@ -96,6 +96,32 @@ def thirty_turns_keep_all_rules_and_are_played_again_anthropic():
 @case
 def thirty_turns_keep_all_rules_and_are_played_again_openai():
     thirty_turns("openai")
+
+
+def improvised_turns(kind, numbers):
+    """With a model that does as it likes."""
+    ends = collections.Counter()
+    with Upstream() as upstream, Asking(config_of(upstream, kind)) as server:
+        for number in numbers:
+            upstream.reset(key=KEY, actor={"improvises": number})
+            question = PLAYS[number % len(PLAYS)]["question"]
+            turn = new_turn(server, question)
+            events = read_events(server, turn["id"])
+            try:
+                turn = check_whole(server, turn["id"], events)
+                expect("elsewhere.example" not in json.dumps(turn["result"]), "a link", turn["result"])
+            except Failure as problem:
+                raise Failure(f"{kind} {number} {question!r}: {problem}") from problem
+            ends[turn["error"]["code"] if turn["error"] else "completed"] += 1
+    expect(ends["completed"] > len(numbers) // 2, "turns that came to an answer", ends)
+    equal(set(ends) - {"completed", "unprocessable"}, set(), f"other ends of {ends}")
+    print(f"    {kind}: {dict(ends)}", flush=True)
+
+
+@case
+def model_that_does_as_it_likes_breaks_no_rule():
+    improvised_turns("anthropic", range(0, 60))
+    improvised_turns("openai", range(60, 120))
 
 
 @case

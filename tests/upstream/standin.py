@@ -23,8 +23,10 @@ import struct
 import subprocess
 import sys
 import time
+import traceback
 
 import actor
+import improviser
 import wire
 
 HEAD_BYTES = 64 << 10
@@ -65,6 +67,11 @@ class Seen:
         return {**members, "body": self.body.decode("utf-8", "replace")} if has_body else members
 
 
+def cast(script):
+    """Who plays the model."""
+    return improviser.Improviser(script) if "improvises" in script else actor.Actor(script)
+
+
 class Left(Exception):
     """The other side is gone."""
 
@@ -82,7 +89,7 @@ class Standin:
         self.default = {}
         self.key = command.get("key", "")
         self.flavour = "openai"
-        self.actor = actor.Actor(command.get("actor") or {})
+        self.actor = cast(command.get("actor") or {})
         self.gates = collections.defaultdict(asyncio.Event)
 
     def control(self, command):
@@ -94,7 +101,7 @@ class Standin:
         for member in ("key", "default", "flavour"):
             setattr(self, member, command.get(member, getattr(self, member)))
         if "actor" in command:
-            self.actor = actor.Actor(command["actor"])
+            self.actor = cast(command["actor"])
         for name in command.get("release", []):
             self.gates[name].set()
 
@@ -200,6 +207,10 @@ class Conn(asyncio.Protocol):
                 await self._model(method, path, fields, body)
         except (Left, asyncio.CancelledError):
             return
+        except Exception:
+            traceback.print_exc()
+            self.transport.abort()
+            raise
         self.task = None
         if not self.transport.is_closing():
             self._next()

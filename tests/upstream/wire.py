@@ -116,7 +116,7 @@ def input_text(block):
 
 def usage_of(answer, body):
     """What is charged; by length unless the answer says it, so that every run counts the same."""
-    length = sum(len(block.get("text") or block.get("thinking") or input_text(block))
+    length = sum(len(input_text(block) if block["type"] == "tool_use" else block[block["type"]])
                  for block in answer["content"])
     counted = {"input_tokens": len(body) // 4 + 1, "output_tokens": length // 4 + 1,
                "cache_read_input_tokens": 0, "cache_creation_input_tokens": 0}
