@@ -95,7 +95,8 @@ enum weir_status llm_memory(struct remembering *r)
         .read = read_picks,
         .user = &p};
     enum weir_status st = llm_json(c, &q);
-    if (st == WEIR_UNPROCESSABLE) return WEIR_OK;
+    /* The answer is there and was read; it is not lost for want of a memory. */
+    if (st == WEIR_UNPROCESSABLE || st == WEIR_UPSTREAM) return WEIR_OK;
     for (size_t i = 0; st == WEIR_OK && i < p.n; i++)
         st = recall_quote(r, p.list[i].category, p.list[i].quote,
                           sentence_of(c->question, p.list[i].quote));

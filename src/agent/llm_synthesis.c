@@ -115,6 +115,14 @@ static bool is_rejected(const struct synthesis *s, struct weir_slice id)
     return false;
 }
 
+/* How a search was done: what it says of its findings comes behind, and is not tested there. */
+static struct weir_slice search_of(struct weir_slice text)
+{
+    static const char end[] = "newer days is left. ";
+    const char *at = text.len > 0 ? memmem(text.ptr, text.len, end, strlen(end)) : NULL;
+    return at ? slice_of(text.ptr, (size_t)(at - text.ptr) + strlen(end)) : text;
+}
+
 static void put_notes(struct telling *t)
 {
     struct weir_buf *out = &t->notes;
@@ -128,7 +136,7 @@ static void put_notes(struct telling *t)
     put_notes_of(out, "expert, caveat", weir_json_get_str(expert, "caveats"));
     put_notes_of(out, "coach", weir_json_get_str(coach, "says"));
     put_notes_of(out, "coach, step", weir_json_get_str(coach, "steps"));
-    put_note(out, "search", agent_text(result_of(c, "investigator"), "text"));
+    put_note(out, "search", search_of(agent_text(result_of(c, "investigator"), "text")));
     struct weir_slice science = agent_text(result_of(c, "data_science"), "text");
     const char *no = science.len > 0 ? memmem(science.ptr, science.len, "No ", 3) : NULL;
     if (no) put_note(out, "data", slice_from(science, (size_t)(no - science.ptr)));
