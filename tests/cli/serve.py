@@ -263,6 +263,33 @@ def check_metrics(weir, count, top):
         count.check(buckets == sorted(buckets) and buckets[-1] == commits >= 2, "buckets add up", f"{buckets}")
 
 
+def check_model_refusals(weir, count, top):
+    """A file of models that is wrong is said with the place, and a key that others can read."""
+    models = os.path.join(top, "models.json")
+    key = os.path.join(top, "key")
+    for path, text, mode in ((key, "sk-test-0123456789\n", 0o644), (models, "", 0o600)):
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(path, mode)
+    role = {"provider": "a", "model": "m"}
+    cases = [({"providers": {}, "rolls": {}}, "rolls: there is no such member"),
+             ({"providers": {"a": {"type": "openai", "key_file": key}}, "roles": {"fast": role}},
+              "chmod 600"),
+             ({"providers": {"a": {"type": "openai", "key_env": "WEIR_TEST_NO_KEY"}},
+               "roles": {"fast": role}}, "WEIR_TEST_NO_KEY")]
+    for value, complaint in cases:
+        with open(models, "w", encoding="utf-8") as file:
+            json.dump(value, file)
+        result = run(weir, "serve", "--open", "--data", top + "/m", "--listen", "127.0.0.1:0",
+                     "--models", models)
+        count.check(result.code == 1 and complaint in result.err and models in result.err and
+                    "sk-test" not in result.err and result.out == b"", f"models: {complaint}",
+                    f"{result.code} {result.err}")
+    result = run(weir, "serve", "--open", "--data", top + "/m", "--listen", "127.0.0.1:0",
+                 "--models", models, "--replay", top + "/nothing")
+    count.check(result.code == 1 and "--replay" in result.err, "no cassettes", result.err)
+
+
 def check_refusals(weir, count, top):
     """What keeps it from starting is said, with what to do."""
     with Server(weir, os.path.join(top, "first"), "--open") as server:
@@ -279,6 +306,7 @@ def check_refusals(weir, count, top):
     for place in (file, "/proc/weir"):
         result = run(weir, "serve", "--open", "--data", place, "--listen", "127.0.0.1:0")
         count.check(result.code == 1 and place in result.err, f"no folder at {place}", result.err)
+    check_model_refusals(weir, count, top)
     result = run(weir, "serve", "--open", "--data", top + "/x", "--listen", "0.0.0.0:0")
     count.check(result.code != 0 and "--open" in result.err, "no --open for everybody",
                 f"{result.code} {result.err}")
@@ -291,7 +319,10 @@ def check_usage(weir, count):
              (["--grace", "soon"], "--grace takes a time"), (["--max-body", "1"], "--max-body"),
              (["--max-body", "1T"], "--max-body"), (["--max-head", "-1"], "--max-head"),
              (["--tls-cert", "x"], "go together"), (["--listen"], "needs a value"),
-             (["--data", ""], "--data"), (["--listen", "a:1"] * 9, "--listen")]
+             (["--data", ""], "--data"), (["--listen", "a:1"] * 9, "--listen"),
+             (["--record", "x"], "--models"), (["--replay", "x"], "--models"),
+             (["--models", "m", "--record", "x", "--replay", "y"], "exclude each other"),
+             (["--max-turn-usd", "much"], "0.50"), (["--max-turn-usd", "-1"], "0.50")]
     for words, complaint in cases:
         result = run(weir, "serve", *words, env={"WEIR_DATA": "/nonexistent/weir"})
         count.check(result.code == 2 and complaint in result.err and result.out == b"",
