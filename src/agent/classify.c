@@ -117,7 +117,7 @@ enum weir_status agent_classify(struct agent_case *c, struct weir_buf *out)
     enum weir_status st = resolve_question(c, &question);
     if (st == WEIR_OK) st = said_read(&said, question, c->data, c->arena);
     if (st != WEIR_OK) return st;
-    bool needs_help = safety_of(&said) != NULL;
+    bool needs_help = safety_of(&said) != NULL || safety_beyond(c) != NULL;
     if (!needs_help && c->has_model[MODEL_FAST]) return llm_classify(c, out);
     enum vagueness v = needs_help ? VAGUE_LOW : vagueness_of(&said, &why);
     weir_json_put_begin_object(out);

@@ -168,6 +168,7 @@ static bool decide_first(struct agent_case *c, struct said *s, struct weir_slice
                          struct route *out)
 {
     const char *safety = safety_of(s);
+    if (!safety) safety = safety_beyond(c);
     *out = (struct route){.pattern = "safety", .safety = safety};
     if (safety) return true;
     *out = (struct route){.main = agent_name(EXPERT),

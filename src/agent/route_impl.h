@@ -7,6 +7,8 @@
 
 /* "self_harm", "starvation", "emergency", or NULL. */
 const char *safety_of(struct said *s);
+/* The same of what of the last message is beyond the question, which is cut. */
+const char *safety_beyond(const struct agent_case *c);
 const char *safety_answer(struct weir_slice kind);
 
 enum vagueness { VAGUE_LOW, VAGUE_MEDIUM, VAGUE_HIGH };

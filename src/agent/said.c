@@ -226,15 +226,29 @@ static bool word_fits(struct weir_slice word, struct weir_slice form)
     return slice_eq(word, form);
 }
 
-static bool any_fits(struct weir_slice word, struct weir_slice element)
+/* How many words one alternative takes at i: "heart_stops" is two; 0: it does not hold. */
+static size_t alternative_takes(const struct said *s, size_t i, struct weir_slice form)
+{
+    for (size_t n = 0;; n++) {
+        const char *joint = memchr(form.ptr, '_', form.len);
+        size_t len = joint ? (size_t)(joint - form.ptr) : form.len;
+        if (i + n >= s->n || s->words[i + n].is_hidden || s->words[i + n].text.len == 0) return 0;
+        if (!word_fits(s->words[i + n].text, slice_of(form.ptr, len))) return 0;
+        if (!joint) return n + 1;
+        form = slice_from(form, len + 1);
+    }
+}
+
+static size_t any_takes(const struct said *s, size_t i, struct weir_slice element)
 {
     while (element.len > 0) {
         const char *bar = memchr(element.ptr, '|', element.len);
-        size_t n = bar ? (size_t)(bar - element.ptr) : element.len;
-        if (word_fits(word, slice_of(element.ptr, n))) return true;
-        element = slice_from(element, bar ? n + 1 : n);
+        size_t len = bar ? (size_t)(bar - element.ptr) : element.len;
+        size_t n = alternative_takes(s, i, slice_of(element.ptr, len));
+        if (n > 0) return n;
+        element = slice_from(element, bar ? len + 1 : len);
     }
-    return false;
+    return 0;
 }
 
 static double limit_of(struct weir_slice digits)
@@ -249,7 +263,7 @@ static size_t element_takes(const struct said *s, size_t i, struct weir_slice el
 {
     if (i >= s->n || s->words[i].is_hidden || s->words[i].text.len == 0) return 0;
     const struct said_word *w = &s->words[i];
-    if (element.ptr[0] != '@') return any_fits(w->text, element) ? 1 : 0;
+    if (element.ptr[0] != '@') return any_takes(s, i, element);
     if (weir_slice_is(element, "@thing")) return w->thing;
     if (isnan(w->number)) return 0;
     if (weir_slice_is(element, "@number")) return 1;

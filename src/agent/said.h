@@ -6,6 +6,7 @@
  * A pattern is words that follow one another, separated by blanks:
  *   word        this word           a|b|c       any of these          word*    begins so
  *   x?          may be missing      ..          up to four words      ^  $     ends of a sentence
+ *   a_b|c       two words, or one
  *   @thing      a metric, laboratory test or kind of workout, in any of its names
  *   @number     a number            @n<1000  @n>3   a number like that
  * Words are lower case and without contractions ("don't" is "do not"). Words that only colour a

@@ -534,6 +534,14 @@ def cancelled_turn_fails_with_that_code():
 
 
 @case
+def danger_is_heard_behind_any_length_of_words():
+    with Server() as server:
+        for text in ("my steps were fine that day. " * 700 + "I want to die.", "and so on " * 3000 + "i want to kill myself"):
+            answer = whole_turn(server, text)["result"]["answer"]
+            expect("crisis line" in answer, "words of help", answer)
+
+
+@case
 def what_is_told_is_acknowledged_and_remembered():
     with Server() as server:
         for text, answer, entry in (
