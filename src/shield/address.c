@@ -58,6 +58,27 @@ static bool is_version(struct scan *s, size_t at)
             CONTEXT_VERSION) != 0;
 }
 
+/*
+ * 1.7.6.6 is far more often a version than an address: where all numbers are as small as versions
+ * have them, and differ, a word has to say that it is one.
+ */
+static bool is_small(const struct scan *s, size_t at, size_t end)
+{
+    unsigned value = 0, first = 0, n = 0;
+    bool differs = false;
+    for (size_t i = at; i <= end; i++) {
+        if (i < end && s->text[i] != '.') {
+            value = value * 10 + (s->text[i] - '0');
+            continue;
+        }
+        if (n++ == 0) first = value;
+        if (value != first) differs = true;
+        if (value > 31) return false;
+        value = 0;
+    }
+    return differs && first >= 1 && first <= 5;
+}
+
 static bool is_alone_v4(struct scan *s, size_t at, size_t end)
 {
     unsigned char c = scan_before(s, at);
@@ -79,8 +100,10 @@ size_t number_ipv4(struct scan *s, size_t at)
 {
     size_t end = quad(s, at);
     if (end == 0 || at < s->address_done || !is_alone_v4(s, at, end)) return 0;
-    /* "::ffff:192.0.2.1" is one address, and its colon has been seen. */
-    return add_address(s, at, with_prefix(s, end, 32), "ipv4");
+    size_t stop = with_prefix(s, end, 32);
+    bool is_plain = stop == end && scan_byte(s, end) != ':' && at > 0;
+    if (is_plain && is_small(s, at, end) && !(context_near(s, at, end) & CONTEXT_NET)) return 0;
+    return add_address(s, at, stop, "ipv4");
 }
 
 struct v6 {

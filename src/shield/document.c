@@ -39,6 +39,8 @@ void number_document(struct scan *s, const struct number *n)
         k++;
     size_t n_digits = number_digits(n, k);
     if (n_digits < DOCUMENT_MIN || n_digits > 14 || !number_ends(s, n, k)) return;
+    /* A day is not the number of a document. */
+    if (k == 3 && n_digits <= 8 && (n->groups[0].n == 4 || n->groups[2].n == 4)) return;
     add_document(s, n->groups[0].start, n->groups[k - 1].end);
 }
 

@@ -18,6 +18,7 @@ struct run {
     char shape[MIXED_MAX + 1];
     uint8_t digits[MIXED_MAX]; /* values; of letters 0 */
     size_t len;
+    bool is_lower; /* as hex digits of hashes are */
 };
 
 typedef bool (*run_check_fn)(const struct run *r);
@@ -36,6 +37,7 @@ static bool read_run(const struct scan *s, size_t at, size_t end, struct run *r)
         r->digits[i] = is_digit ? (uint8_t)(c - '0') : 0;
     }
     r->text[r->len] = r->shape[r->len] = 0;
+    r->is_lower = cases == BYTE_LOWER;
     return cases != BYTE_LETTER;
 }
 
@@ -253,7 +255,8 @@ size_t mixed_national(struct scan *s, size_t at, size_t end)
         return found;
     for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
         if (strcmp(rows[i].shape, r.shape) != 0 || !rows[i].check(&r)) continue;
-        if (rows[i].context && !(context_near(s, at, end) & rows[i].context)) continue;
+        unsigned needed = rows[i].context ? rows[i].context : r.is_lower ? CONTEXT_NATIONAL : 0;
+        if (needed && !(context_near(s, at, end) & needed)) continue;
         scan_found(s, at, end, (enum shield_category)rows[i].category, rows[i].label,
                    rows[i].score);
         return end;

@@ -125,6 +125,7 @@ static size_t try_international(struct scan *s, const struct number *n, size_t s
         /* People leave the trunk zero in: +44 020 7946 0958. */
         size_t max = c.max + (n->digits[skip + code_len] == 0 ? 1U : 0U);
         if (count < c.min || count > max || !phone_ends(s, n, k)) continue;
+        if (k > 1 && n->groups[k - 1].n < 2) continue;
         return add_phone(s, n, k, score);
     }
     return 0;
@@ -262,7 +263,8 @@ static size_t try_bare(struct scan *s, const struct number *n)
 {
     unsigned size = n->groups[0].n;
     bool is_shape = n->digits[0] == 0 && n->digits[1] != 0 && (size == 10 || size == 11);
-    return is_shape && phone_ends(s, n, 1) ? add_phone(s, n, 1, 0.4) : 0;
+    bool is_counting = n->digits[1] == 1 && n->digits[2] == 2 && n->digits[3] == 3;
+    return is_shape && !is_counting && phone_ends(s, n, 1) ? add_phone(s, n, 1, 0.4) : 0;
 }
 
 /* Orders, books, dates and the like have numbers of the same shape. */
@@ -277,15 +279,23 @@ static size_t try_shapes(struct scan *s, const struct number *n)
     return end > 0 ? end : try_bare(s, n);
 }
 
+/* A word that names a telephone, or one of its uses when the number has the look of one. */
+static bool is_named(const struct number *n, unsigned context)
+{
+    if (context & CONTEXT_PHONE) return true;
+    return (context & CONTEXT_CALL) && (n->n_groups > 1 || number_digits(n, n->n_groups) >= 10);
+}
+
 size_t number_phone(struct scan *s, const struct number *n)
 {
     if (n->has_plus) return try_international(s, n, 0, 0.8);
     size_t last = n->groups[n->n_groups - 1].end;
     unsigned context = context_near(s, n->start, last);
+    bool has_name = is_named(n, context);
     if (n->is_tail && !(context & CONTEXT_PHONE)) return 0;
-    if ((context & CONTEXT_FIRM) && !(context & CONTEXT_PHONE)) return 0;
+    if ((context & CONTEXT_FIRM) && !has_name) return 0;
     size_t end = try_shapes(s, n);
-    if (end > 0 || !(context & CONTEXT_PHONE)) return end;
+    if (end > 0 || !has_name) return end;
     if (n->digits[0] == 0 && n->digits[1] == 0) end = try_international(s, n, 2, 0.6);
     return end > 0 ? end : try_named(s, n);
 }

@@ -44,8 +44,9 @@ enum context {
     CONTEXT_VERSION = 1 << 14,
     CONTEXT_PASSWORD = 1 << 15,
     CONTEXT_KEY = 1 << 16,
-    CONTEXT_OTHER = 1 << 17, /* orders, invoices, books: numbers that are nobody's */
-    CONTEXT_FIRM = 1 << 18,  /* as the one before, and nothing outweighs it */
+    CONTEXT_FIRM = 1 << 17, /* orders, books, places: numbers that are nobody's */
+    CONTEXT_NET = 1 << 19,
+    CONTEXT_CALL = 1 << 18, /* what one does with a telephone, and with other things */
 };
 
 enum { CONTEXT_HITS = 32 }; /* a power of two */

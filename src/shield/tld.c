@@ -3,6 +3,7 @@
 #include "shield/tld.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "base/utf8.h"
 
@@ -14,18 +15,28 @@ static const char *const tlds[] = {
 #undef X
 };
 
+/*
+ * Domains that stand for themselves without a word, "www." or a path: the old ones, and of the many
+ * new ones those that are neither a common word nor used in code. Those of countries are all right
+ * but for the ones in `words`.
+ */
+static const char *const plain[] = {
+    "academy",    "aero",    "agency",     "ai",        "amsterdam",   "app",     "asia",
+    "bank",       "berlin",  "biz",        "blog",      "cloud",       "club",    "com",
+    "consulting", "coop",    "dev",        "digital",   "edu",         "finance", "gov",
+    "gmbh",       "hamburg", "health",     "info",      "jobs",        "koeln",   "legal",
+    "london",     "ltd",     "media",      "mil",       "mobi",        "museum",  "net",
+    "nyc",        "online",  "org",        "paris",     "photography", "pro",     "services",
+    "shop",       "site",    "software",   "solutions", "swiss",       "systems", "tech",
+    "tokyo",      "travel",  "university", "website",   "wien",        "xyz",
+};
+
+/* Of two letters, and words or the ends of files as well. */
 static const char *const words[] = {
-    "as",   "bar",   "bat",    "by",     "cab",   "cat",    "cc",      "center", "click", "cs",
-    "day",  "do",    "dot",    "es",     "et",    "events", "exposed", "foo",    "fun",   "gle",
-    "go",   "help",  "here",   "how",    "id",    "if",     "int",     "is",     "java",  "link",
-    "live", "map",   "md",     "meme",   "ml",    "mm",     "mobi",    "mov",    "ms",    "mt",
-    "name", "now",   "one",    "open",   "page",  "pet",    "pm",      "ps",     "pub",   "py",
-    "read", "rip",   "rs",     "run",    "save",  "sc",     "search",  "select", "sh",    "show",
-    "so",   "st",    "style",  "target", "tc",    "the",    "this",    "town",   "try",   "ws",
-    "you",  "zip",   "zone",   "data",   "build", "call",   "date",    "video",  "audio", "final",
-    "free", "game",  "global", "new",    "off",   "plus",   "post",    "prod",   "total", "text",
-    "type", "watch", "world",  "work",   "works", "bot",    "box",     "case",   "like",  "color",
-    "pink", "red",   "blue",   "black",  "boo",   "ing",    "at",      "ip",
+    "as", "bat", "by", "cc", "cs", "do", "es", "et", "gl", "hr", "id", "if", "is", "km",
+    "lc", "ls",  "md", "mm", "ms", "mt", "my", "no", "pm", "ps", "py", "rs", "sa", "sc",
+    "sh", "so",  "st", "tc", "td", "to", "ac", "am", "mk", "ws", "ml", "vi", "pw", "kg",
+    "cm", "mg",  "gb", "mu", "ne", "pt", "re", "sr", "tr", "va", "li",
 };
 
 static const char *const files[] = {
@@ -71,7 +82,9 @@ bool tld_is_known(struct weir_slice name)
 
 bool tld_is_word(struct weir_slice name)
 {
-    return is_in(words, sizeof words / sizeof words[0], name);
+    if (name.len == 2) return is_in(words, sizeof words / sizeof words[0], name);
+    if (name.len > 4 && strncasecmp(name.ptr, "xn--", 4) == 0) return false;
+    return !is_in(plain, sizeof plain / sizeof plain[0], name);
 }
 
 bool tld_is_file(struct weir_slice name)

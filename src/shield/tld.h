@@ -8,7 +8,7 @@ enum { HOST_LABELS = 128, LABEL_MAX = 63 };
 
 /* Whether these bytes, in any case, are a top-level domain. */
 bool tld_is_known(struct weir_slice name);
-/* Whether one is also a common word or the end of file names: "is", "md", "name". */
+/* Whether one is as well a common word or used in code and files: "is", "md", "name". */
 bool tld_is_word(struct weir_slice name);
 /* Whether such is the end of file names and never of a host: "png", "html". */
 bool tld_is_file(struct weir_slice name);

@@ -92,12 +92,23 @@ static size_t user_end(const struct scan *s, size_t at)
     return found;
 }
 
-/* "${USER}", "<password>", "user:password": what manuals write. */
+/* "${USER}", "<password>": what manuals write. */
 static bool is_placeholder(const struct scan *s, size_t at, size_t end)
 {
     for (size_t i = at; i < end; i++)
         if (strchr("<>{}$*[]", s->text[i])) return true;
     return false;
+}
+
+/* A password after the name, or a name as long and as random as a token. */
+static bool has_secret(const struct scan *s, size_t at, size_t end)
+{
+    unsigned classes = 0;
+    const unsigned char *colon = memchr(s->text + at, ':', end - at);
+    if (is_placeholder(s, at, end)) return false;
+    if (colon) return colon + 1 < s->text + end;
+    for (size_t i = at; i < end; i++) classes |= shield_bytes[s->text[i]];
+    return end - at >= 16 && (classes & BYTE_DIGIT) && (classes & BYTE_LETTER);
 }
 
 static void add_url(struct scan *s, size_t from, size_t end, bool has_user)
@@ -118,8 +129,7 @@ size_t match_url(struct scan *s, size_t at)
     size_t body = at + 3;
     if (from == at || at - from < 2) return body;
     size_t user = user_end(s, body);
-    bool has_user =
-        user > body && is_url_byte(scan_byte(s, user + 1)) && !is_placeholder(s, body, user);
+    bool has_user = user > body && is_url_byte(scan_byte(s, user + 1)) && has_secret(s, body, user);
     if (!has_user && at < s->url_done) return body;
     size_t end = trim_url(s, from, url_end(s, body));
     s->url_done = end;
@@ -167,9 +177,10 @@ static bool has_plain_case(const struct scan *s, const struct host *h)
 /* "com.example.app" is a package, not a place. */
 static bool is_reversed(const struct scan *s, const struct host *h)
 {
-    static const char *const heads[] = {"com.",    "org.",    "net.",   "io.",   "java.",
-                                        "edu.",    "gov.",    "dev.",   "self.", "this.",
-                                        "asp.net", "ado.net", "vb.net", "ml.net"};
+    static const char *const heads[] = {"com.",      "org.",       "net.",    "io.",     "java.",
+                                        "edu.",      "gov.",       "dev.",    "self.",   "this.",
+                                        "makefile.", "configure.", "config.", "asp.net", "ado.net",
+                                        "vb.net",    "ml.net"};
     for (size_t i = 0; i < sizeof heads / sizeof heads[0]; i++) {
         size_t len = strlen(heads[i]);
         if (h->end - h->start < len) continue;
@@ -196,6 +207,20 @@ static bool is_www(const struct scan *s, const struct host *h)
     return h->end - h->start > 4 && strncasecmp((const char *)s->text + h->start, "www.", 4) == 0;
 }
 
+/* "example.co.id", "example.com.pt": what stands before the last label is known to stand there. */
+static bool has_second_level(const struct scan *s, const struct host *h)
+{
+    static const char *const second[] = {".co.",  ".com.", ".org.", ".net.",
+                                         ".gov.", ".edu.", ".ac."};
+    for (size_t i = 0; i < sizeof second / sizeof second[0]; i++) {
+        size_t len = strlen(second[i]);
+        if (h->n_labels > 2 && h->tld - h->start > len &&
+            strncasecmp((const char *)s->text + h->tld - len, second[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* A name of two labels at least, of letters, not like a number: 1.to, 3.am. */
 static bool is_domain_like(struct scan *s, const struct host *h)
 {
@@ -205,7 +230,8 @@ static bool is_domain_like(struct scan *s, const struct host *h)
     if (is_www(s, h)) return h->n_labels > 2;
     bool is_numeric = scan_run(s, h->start, BYTE_DIGIT, 253) >= h->tld - 1;
     if (is_numeric && tld.len == 2) return weir_slice_is(tld, "cn");
-    if (!tld_is_word(tld)) return true;
+    if (!tld_is_word(tld) || has_second_level(s, h)) return true;
+    if (scan_byte(s, h->end) == '/' && scan_is(s, h->end + 1, BYTE_ALNUM)) return true;
     return (context_near(s, h->start, h->end) & CONTEXT_WEB) != 0;
 }
 
