@@ -47,6 +47,9 @@ struct agent_case {
      */
     enum weir_status (*ask)(void *user, const struct model_request *request, const char *agent,
                             const struct model_answer **answer);
+    /* Whether it was cancelled or is out of time: what lasts looks, and ends with WEIR_CANCELLED.
+     * NULL: never. Any thread may have said so meanwhile. */
+    bool (*is_aborted)(void *user);
     bool has_model[MODEL_N_ROLES]; /* who plays a role; false: the builtin provider */
     void *user;
     unsigned n_findings;       /* that agents of this step have brought; 0 at its beginning */
@@ -57,7 +60,8 @@ struct agent_case {
 
 /*
  * Each writes the output of its step. WEIR_UNPROCESSABLE when there is no plan to be had and no
- * honest answer either; WEIR_NOMEM, WEIR_LIMIT; what the store says when data cannot be read.
+ * honest answer either; WEIR_CANCELLED; WEIR_NOMEM, WEIR_LIMIT; what the store says when data
+ * cannot be read.
  */
 WEIR_MUST_CHECK enum weir_status agent_classify(struct agent_case *c, struct weir_buf *out);
 WEIR_MUST_CHECK enum weir_status agent_route(struct agent_case *c, struct weir_buf *out);

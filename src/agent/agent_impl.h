@@ -40,6 +40,11 @@ struct agent_span {
     uint64_t waited_ms; /* before it began */
 };
 
+static inline bool agent_is_aborted(const struct agent_case *c)
+{
+    return c->is_aborted && c->is_aborted(c->user);
+}
+
 struct agent_span agent_begin(struct agent_case *c, const char *agent, struct weir_slice question);
 void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice summary);
 

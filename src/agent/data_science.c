@@ -204,7 +204,8 @@ static enum weir_status answer_all(struct science *s, const struct questions *q)
 {
     enum weir_status st = WEIR_OK;
     if (q->n > 1) science_say(s, "There are several things to look at.");
-    for (size_t i = 0; st == WEIR_OK && i < q->n; i++) st = answer(s, &q->list[i]);
+    for (size_t i = 0; st == WEIR_OK && i < q->n; i++)
+        st = agent_is_aborted(s->c) ? WEIR_CANCELLED : answer(s, &q->list[i]);
     if (st == WEIR_OK) say_not_read(s, q);
     return st;
 }

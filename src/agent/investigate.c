@@ -269,6 +269,8 @@ static enum weir_status search(struct inquiry *q)
         return WEIR_OK;
     }
     q->input.focus = q->wish->focus;
+    q->input.is_aborted = q->c->is_aborted;
+    q->input.user = q->c->user;
     q->from = q->input.first_day;
     q->to = q->from + (int32_t)q->input.n_days - 1;
     say_begin(q);

@@ -359,6 +359,7 @@ static void put_checked(struct weir_buf *out, const struct judged *j)
 
 static enum weir_status examine(struct validation *v, struct judged *j)
 {
+    if (agent_is_aborted(v->c)) return WEIR_CANCELLED;
     enum weir_status st = claim_read(&j->read, j->json, v->c->data, &v->gates);
     if (st != WEIR_OK) return st;
     if (j->read.kind == CLAIM_VALUE) judge_value(j);

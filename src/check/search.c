@@ -135,6 +135,11 @@ static bool is_wanted(const struct search_work *w, size_t x, size_t y)
     return !in->focus || in->rows[x].metric == in->focus || in->rows[y].metric == in->focus;
 }
 
+static bool is_aborted(const struct search_work *w)
+{
+    return w->input->is_aborted && w->input->is_aborted(w->input->user);
+}
+
 static enum weir_status try_all(struct search_work *w)
 {
     size_t n = w->input->n_rows;
@@ -143,9 +148,11 @@ static enum weir_status try_all(struct search_work *w)
     if (!w->tests) return w->arena->status;
     for (size_t x = 0; x < n; x++) w->twin[x] = (uint8_t)x;
     for (size_t x = 0; x < n && !w->input->focus; x++) try_row(w, (uint8_t)x);
-    for (size_t x = 0; x < n; x++)
+    for (size_t x = 0; x < n; x++) {
+        if (is_aborted(w)) return WEIR_CANCELLED;
         for (size_t y = x + 1; y < n; y++)
             if (is_wanted(w, x, y)) try_lags(w, (uint8_t)x, (uint8_t)y);
+    }
     CHECK(w->n_tests < most);
     return WEIR_OK;
 }
@@ -454,6 +461,7 @@ static enum weir_status judge_all(struct search_work *w, const struct ranked *be
     for (size_t i = 0; i < n_best; i++) {
         struct hypothesis h;
         if (best[i].test->outcome == SEARCH_UNCONFIRMED) continue;
+        if (is_aborted(w)) return WEIR_CANCELLED;
         enum weir_status st = judge(w, &best[i], &h);
         if (st != WEIR_OK) return st;
         best[i].test->outcome =

@@ -47,6 +47,9 @@ struct search_input {
     size_t n_rows;              /* up to SEARCH_METRICS */
     size_t n_metrics, span;     /* what there was before ceilings; 0: nothing was left out */
     const struct metric *focus; /* only what goes with it is tried; NULL: everything */
+    bool (*is_aborted)(
+        void *user); /* is asked now and then: end with WEIR_CANCELLED; NULL: never */
+    void *user;
 };
 
 enum search_kind {
@@ -129,8 +132,8 @@ struct search_result {
 WEIR_MUST_CHECK enum weir_status search_input_of(struct search_input *out, struct dataset *d,
                                                  struct arena *arena);
 
-/* WEIR_INVALID for an input beyond the ceilings or a row without metric or days; WEIR_NOMEM,
- * WEIR_LIMIT. */
+/* WEIR_CANCELLED; WEIR_INVALID for an input beyond the ceilings or a row without metric or days;
+ * WEIR_NOMEM, WEIR_LIMIT. */
 WEIR_MUST_CHECK enum weir_status search_run(struct search_result *out,
                                             const struct search_input *input, uint64_t seed,
                                             struct arena *arena);

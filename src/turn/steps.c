@@ -54,6 +54,12 @@ static const struct weir_json *case_output(void *user, const char *step)
     return agents_view(w->outputs, step);
 }
 
+static bool case_is_aborted(void *user)
+{
+    const struct work *w = user;
+    return flow_is_aborted(w->step);
+}
+
 static void case_emit(void *user, const char *type, struct weir_slice json)
 {
     const struct work *w = user;
@@ -132,6 +138,7 @@ static enum weir_status work_begin(struct work *w, struct asker *asker, const st
     w->c.arena = arena;
     w->c.output = case_output;
     w->c.emit = case_emit;
+    w->c.is_aborted = case_is_aborted;
     w->c.user = w;
     set_models(&w->c, t->options.models);
     enum weir_status st = shelf_take(&t->shelf, flow_owner(s), &w->data);

@@ -152,3 +152,35 @@ TEST(the_same_days_give_the_same_bytes)
     desk_fini(&d[0]);
     desk_fini(&d[1]);
 }
+
+/* ---- ending soon ---- */
+
+static unsigned n_asked, aborts_at;
+
+static bool is_aborted(void *user)
+{
+    (void)user;
+    return ++n_asked == aborts_at;
+}
+
+TEST(cancelled_it_ends_at_the_next_look_and_leaves_nothing)
+{
+    struct desk d;
+    double x[YEAR], y[YEAR];
+    enum weir_status st = WEIR_CANCELLED;
+    desk_init(&d, question);
+    plant(&d, &(struct planted){"active_minutes", 60, 12, 0, 0}, NULL, x);
+    plant(&d, &(struct planted){"hrv_rmssd", 55, 6, -0.9, 0}, x, y);
+    d.c.is_aborted = is_aborted;
+    for (aborts_at = 1; st == WEIR_CANCELLED && aborts_at < 1000; aborts_at++) {
+        struct weir_buf out;
+        weir_buf_init(&out, 1 << 20);
+        n_asked = 0;
+        st = agent_work(&d.c, "investigator", d.c.question, &out);
+        if (st == WEIR_CANCELLED) T_EQ(n_asked, aborts_at);
+        weir_buf_fini(&out);
+    }
+    T_EQ(st, WEIR_OK);
+    T_OK(aborts_at > 3);
+    desk_fini(&d);
+}
