@@ -167,6 +167,20 @@ void call_end_locked(struct call *call, enum weir_status st, bool is_final)
 
 /* ---- whom to ask, and when ---- */
 
+/*
+ * The next one that waits for a place at a provider looks again whether there is one. Whoever gives
+ * up a place, or does not take the one it was woken for, wakes the next: once too often does no
+ * harm, not at all would leave it waiting for ever.
+ */
+static void wake_next_locked(struct provider_state *p)
+{
+    struct list_node *node = list_pop_front(&p->queue);
+    if (!node) return;
+    struct call *next = CONTAINER_OF(node, struct call, queued);
+    next->state = CALL_WAITING;
+    call_set_due_locked(next, 0);
+}
+
 /* Nobody may be asked now. */
 static void end_unasked_locked(struct call *call)
 {
@@ -204,6 +218,7 @@ static void begin_locked(struct call *call)
         return;
     }
     if (!is_played && !breaker_allows(&p->breaker, models_now_ms(m))) {
+        wake_next_locked(p);
         if (fall_back_locked(call)) begin_locked(call);
         else end_unasked_locked(call);
         return;
@@ -222,8 +237,12 @@ void call_go_on_locked(struct call *call)
         /* Its message is whole and its end does not come, or it was aborted. */
         if (call->fetch_ticket != 0) fetcher_abort(call->models->fetcher, call->fetch_ticket);
     } else if (call->is_aborted) {
-        if (call->state == CALL_PLAYING) call_attempt_over_locked(call);
-        else call_end_locked(call, WEIR_CANCELLED, true);
+        if (call->state == CALL_PLAYING) {
+            call_attempt_over_locked(call);
+            return;
+        }
+        wake_next_locked(call_provider(call));
+        call_end_locked(call, WEIR_CANCELLED, true);
     } else if (call->state == CALL_PLAYING) {
         attempt_play_locked(call);
     } else {
@@ -251,15 +270,10 @@ static void tell_breaker_locked(struct call *call)
           trace_str("why", weir_slice_of(f->why)));
 }
 
-/* The next one that waits for a place there. */
 static void give_place_locked(struct provider_state *p)
 {
     p->n_running--;
-    struct list_node *node = list_pop_front(&p->queue);
-    if (!node) return;
-    struct call *next = CONTAINER_OF(node, struct call, queued);
-    next->state = CALL_WAITING;
-    call_set_due_locked(next, 0);
+    wake_next_locked(p);
 }
 
 static void wait_locked(struct call *call)

@@ -375,6 +375,18 @@ TEST(an_outage_is_not_multiplied)
     close_bench(&b);
 }
 
+TEST(nobody_is_left_waiting_for_a_place_at_a_provider_that_fails)
+{
+    enum { N = 30 };
+    struct bench b;
+    open_bench(&b, fail_always, "{\"max_running\":1}", &plain);
+    for (unsigned i = 0; i < N; i++)
+        T_EQ(asker_ask_for(&b.asker, i % 2 == 0 ? MODEL_MAIN : MODEL_CRITIC, "Hi"), WEIR_OK);
+    asker_wait_done(&b.asker, N);
+    T_EQ(b.asker.n_good, N / 2);
+    close_bench(&b);
+}
+
 /* 4 MiB of text. */
 static bool say_too_much(struct stand *s, int fd, unsigned n, const char *request)
 {
@@ -502,6 +514,22 @@ TEST(a_call_that_waits_for_its_turn_is_aborted)
 static void abort_itself(struct asker *a)
 {
     model_abort(a->models, a->ticket);
+}
+
+TEST(calls_behind_one_that_is_aborted_get_their_turn)
+{
+    enum { N = 20 };
+    struct bench b;
+    struct asker askers[N];
+    open_bench(&b, say_hello, "{\"max_running\":1}", &plain);
+    for (unsigned i = 0; i < N; i++) asker_init(&askers[i], b.models);
+    for (unsigned i = 0; i < N; i++) asker_ask(&askers[i]);
+    for (unsigned i = 0; i < N; i += 2) model_abort(b.models, askers[i].ticket);
+    for (unsigned i = 0; i < N; i++) {
+        asker_wait_done(&askers[i], 1);
+        T_OK(i % 2 == 0 || askers[i].answer.status == WEIR_OK);
+    }
+    close_bench(&b);
 }
 
 TEST(a_call_is_aborted_from_its_own_callback)
