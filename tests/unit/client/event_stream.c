@@ -203,8 +203,8 @@ static void read_stream(struct turn *t, struct peer *p, struct caller *c,
                         void (*tune)(struct weir_event_stream_options *options))
 {
     char url[PEER_URL_BYTES];
-    p->play = play_turn;
-    p->user = t;
+    *p = (struct peer){.play = play_turn, .user = t};
+    caller_init(c);
     peer_start(p);
     struct weir_client *client = new_client();
     snprintf(url, sizeof url, "http://127.0.0.1:%u", p->port);
@@ -236,9 +236,8 @@ static const struct act good = {.cut = 0};
 TEST(a_turn_is_read_to_its_last_event)
 {
     struct turn t = {.acts = &good, .n_acts = 1, .last = "turn.completed", .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, NULL);
     check_whole(&c);
     T_EQ(c.n_opened, 1);
@@ -252,9 +251,8 @@ TEST(a_turn_is_read_to_its_last_event)
 static void check_acts(const struct act *acts, size_t n_acts, unsigned n_errors)
 {
     struct turn t = {.acts = acts, .n_acts = n_acts, .last = "turn.failed", .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, NULL);
     check_whole(&c);
     T_EQ(c.n_errors, n_errors);
@@ -302,9 +300,8 @@ TEST(a_turn_without_progress_is_given_up_by_name)
 {
     const struct act act = {.cut = 70}; /* within the first event */
     struct turn t = {.acts = &act, .n_acts = 1, .last = "turn.failed", .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, NULL);
     T_EQ(c.n_events, 0);
     T_EQ(atomic_load(&t.n_asked), 6);
@@ -319,9 +316,8 @@ static void check_refused(const char *answer, enum weir_status status, int http_
 {
     const struct act act = {.instead = answer};
     struct turn t = {.acts = &act, .n_acts = 1, .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_SESSION, NULL);
     T_EQ(atomic_load(&t.n_asked), 1);
     T_EQ(c.closed, status);
@@ -356,9 +352,8 @@ static void tiny_events(struct weir_event_stream_options *options)
 TEST(events_beyond_their_limit_end_it_by_name)
 {
     struct turn t = {.acts = &good, .n_acts = 1, .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, tiny_events);
     T_EQ(c.closed, WEIR_EVENT_TOO_LONG);
 }
@@ -366,17 +361,15 @@ TEST(events_beyond_their_limit_end_it_by_name)
 static void watched(struct weir_event_stream_options *options)
 {
     options->limits.idle_ms = 100;
-    options->since_seq = 2;
+    options->since_seq = ((struct caller *)options->user)->last_seq = 2;
 }
 
 TEST(a_stall_is_noticed_and_the_stream_goes_on)
 {
     const struct act acts[] = {{.cut = 100, .end = PEER_STALLS}, good};
     struct turn t = {.acts = acts, .n_acts = 2, .last = "turn.completed", .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
-    c.last_seq = 2;
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, watched);
     T_EQ(c.closed, WEIR_OK);
     T_EQ(c.n_events, N_EVENTS - 2);
@@ -390,9 +383,8 @@ TEST(a_session_tells_what_is_no_longer_kept)
 {
     const struct act acts[] = {{.cut = 150}, {.instead = "HTTP/1.1 204 No Content\r\n\r\n"}};
     struct turn t = {.acts = acts, .n_acts = 2, .first = 4};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_SESSION, NULL);
     T_EQ(c.closed, WEIR_OK);
     T_EQ(c.n_gaps, 1);
@@ -412,9 +404,8 @@ TEST(any_stream_goes_on_behind_its_last_id)
     const struct act acts[] = {
         {.cut = 130}, {.forgets = true}, {.instead = "HTTP/1.1 204 No Content\r\n\r\n"}};
     struct turn t = {.acts = acts, .n_acts = 3, .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_ANY, had_three);
     T_EQ(c.closed, WEIR_OK);
     /* The second connection replays all; of that what this caller has been given is dropped. */
@@ -472,9 +463,8 @@ TEST(a_model_is_asked_again_only_before_its_first_byte)
          .end = PEER_STALLS},
     };
     struct turn t = {.acts = acts, .n_acts = 3, .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_MODEL, NULL);
     T_EQ(c.closed, WEIR_OK);
     T_EQ_STR(weir_slice_of(c.data), "a b ");
@@ -482,8 +472,6 @@ TEST(a_model_is_asked_again_only_before_its_first_byte)
     T_OK(strncmp(p.request, "POST / HTTP/1.1\r\n", 17) == 0);
     const struct act cut = {.instead = MODEL_HEAD "e"};
     t = (struct turn){.acts = &cut, .n_acts = 1, .first = 1};
-    p = (struct peer){.fd = -1};
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_MODEL, NULL);
     T_EQ(c.closed, WEIR_STREAM_CUT);
     T_EQ(atomic_load(&t.n_asked), 1);
@@ -497,9 +485,8 @@ static void want_two(struct weir_event_stream_options *options)
 TEST(a_caller_may_have_enough)
 {
     struct turn t = {.acts = &good, .n_acts = 1, .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_SESSION, want_two);
     T_EQ(c.closed, WEIR_OK);
     T_EQ(c.n_events, 2);
@@ -685,9 +672,8 @@ static void odd_id(struct weir_event_stream_options *options)
 TEST(an_id_stays_within_its_place_in_the_address)
 {
     struct turn t = {.acts = &good, .n_acts = 1, .last = "turn.completed", .first = 1};
-    struct peer p = {.fd = -1};
+    struct peer p;
     struct caller c;
-    caller_init(&c);
     read_stream(&t, &p, &c, WEIR_STREAM_TURN, odd_id);
     T_OK(strncmp(p.request, "GET /v1/turns/a%2F..%2Fb%3Fc%23d%20%C3%A4/events HTTP/1.1\r\n", 59) ==
          0);

@@ -127,24 +127,6 @@ TEST(answers_are_cut_at_their_ceiling)
     peer_stop(&r);
 }
 
-TEST(whoever_never_answers_is_given_up)
-{
-    struct peer r = {.end = PEER_STALLS};
-    struct reader w;
-    char url[PEER_URL_BYTES];
-    reader_init(&w);
-    peer_start(&r);
-    struct fetcher *f = fetcher_for("127.0.0.1", &usual);
-    peer_url(&r, "127.0.0.1", url);
-    struct fetch_request post = reader_post(&w, url);
-    post.limits.whole_ms = 50;
-    T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
-    reader_wait_done(&w, 1);
-    T_EQ(w.result.status, WEIR_TIMEOUT);
-    fetcher_free(f);
-    peer_stop(&r);
-}
-
 TEST(broken_answers_are_failures)
 {
     static const char *const answers[] = {
@@ -203,23 +185,6 @@ TEST(a_full_queue_says_so_and_aborting_empties_it)
     T_EQ(w.result.status, WEIR_SHUTDOWN);
     T_EQ(w.n_good, 0);
     fetcher_free(f);
-    peer_stop(&r);
-}
-
-TEST(ending_aborts_what_is_left)
-{
-    struct peer r = {.end = PEER_STALLS};
-    struct reader w;
-    char url[PEER_URL_BYTES];
-    reader_init(&w);
-    peer_start(&r);
-    struct fetcher *f = fetcher_for("127.0.0.1", &usual);
-    peer_url(&r, "127.0.0.1", url);
-    struct fetch_request post = reader_post(&w, url);
-    for (int i = 0; i < 5; i++) T_EQ(fetcher_send(f, &post, NULL), WEIR_OK);
-    fetcher_free(f);
-    T_EQ(w.n_done, 5);
-    T_EQ(w.n_good, 0);
     peer_stop(&r);
 }
 

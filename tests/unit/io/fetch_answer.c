@@ -388,9 +388,10 @@ static void ask_again(struct fetcher *f, struct peer *p, struct reader *r, unsig
     T_EQ(r->result.end, FETCH_WHOLE);
 }
 
-TEST(a_connection_is_used_again)
+/* How many connections five requests need, one after the other. */
+static unsigned connections_for_five(enum peer_end end)
 {
-    struct peer p = {.answer = counted, .end = PEER_GOES_ON};
+    struct peer p = {.answer = counted, .end = end};
     struct reader r;
     reader_init(&r);
     peer_start(&p);
@@ -398,21 +399,14 @@ TEST(a_connection_is_used_again)
     for (unsigned i = 1; i <= 5; i++) ask_again(f, &p, &r, i);
     fetcher_free(f);
     peer_stop(&p);
-    T_EQ(atomic_load(&p.n_connections), 1);
     T_EQ(atomic_load(&p.n_requests), 5);
+    return atomic_load(&p.n_connections);
 }
 
-TEST(a_connection_that_has_died_is_replaced)
+TEST(a_connection_is_used_again_and_replaced_when_it_has_died)
 {
-    struct peer p = {.answer = counted};
-    struct reader r;
-    reader_init(&r);
-    peer_start(&p);
-    struct fetcher *f = any_host(&usual);
-    for (unsigned i = 1; i <= 5; i++) ask_again(f, &p, &r, i);
-    fetcher_free(f);
-    peer_stop(&p);
-    T_EQ(atomic_load(&p.n_connections), 5);
+    T_EQ(connections_for_five(PEER_GOES_ON), 1);
+    T_EQ(connections_for_five(PEER_CLOSES), 5);
 }
 
 TEST(nobody_there_is_no_connection)

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "authority.h"
 #include "base/fault.h"
 #include "base/slice.h"
 #include "io/loop.h"
@@ -45,15 +46,8 @@ static FILE *create(const char *name, mode_t mode)
 
 static X509 *make_certificate(EVP_PKEY *key, const char *host)
 {
-    X509 *x = X509_new();
-    X509_set_version(x, 2);
-    ASN1_INTEGER_set(X509_get_serialNumber(x), 1);
-    X509_gmtime_adj(X509_getm_notBefore(x), -3600);
-    X509_gmtime_adj(X509_getm_notAfter(x), 3600);
-    X509_set_pubkey(x, key);
-    X509_NAME *name = X509_get_subject_name(x);
-    X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_ASC, (const unsigned char *)host, -1, -1, 0);
-    X509_set_issuer_name(x, name);
+    X509 *x = new_certificate(key, host);
+    X509_set_issuer_name(x, X509_get_subject_name(x));
     T_OK(X509_sign(x, key, EVP_sha256()) > 0);
     return x;
 }
