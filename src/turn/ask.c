@@ -22,11 +22,8 @@
 
 #include <stdio.h>
 
-#include "base/check.h"
-#include "base/mem.h"
 #include "base/slice.h"
 #include "base/usd.h"
-#include "base/utf8.h"
 
 enum {
     THOUGHT_BYTES = 1024,                        /* of one delta */
