@@ -6,8 +6,10 @@ Every code that the specification has for errors, each by a request that a clien
 status, the one shape, the fields that go with it, and that /docs/errors tells what it means.
 """
 import re
+import socket
 import sqlite3
 
+from model_support import Asking
 from people import send_file
 from support import (BODY_BYTES, JSON_FIELDS, ROOT, Server, add_case, bearer, case, equal, expect, main, make_key,
                      refused, request_bytes, to_json, wait_until)
@@ -235,6 +237,25 @@ def cancelled_is_in_the_last_event_alone():
         turn = check_whole(server, turn_id, events)
         equal((turn["status"], turn["error"]["code"]), ("failed", "cancelled"), "how it ended")
         equal(server.ask("GET", f"/v1/turns/{turn_id}").status, 200, "the turn is no error")
+
+
+@case
+def upstream_unavailable_fails_the_turn_of_a_model_that_is_down():
+    """A refused connection; the turn itself is no error, and who waited for it is told how it ended."""
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        down = {"type": "openai", "base_url": f"http://127.0.0.1:{nobody.getsockname()[1]}/v1"}
+        role = {"provider": "down", "model": "any"}
+        config = {"providers": {"down": down}, "roles": {"fast": role, "main": role}}
+        with Asking(config) as server:
+            answer = post_turn(server, body_of("How did I sleep last week?", stream=False))
+            equal(answer.status, 200, f"status ({answer.body[:300]!r})")
+            turn = answer.json()
+            equal((turn["status"], turn["error"]["code"]), ("failed", "upstream_unavailable"), "how it ended")
+            expect(turn["error"]["message"], "a message", turn)
+            check_whole(server, turn["id"], read_events(server, turn["id"]))
+            page = server.ask("GET", "/docs/errors").body
+            expect(b'<dt id="upstream_unavailable">upstream_unavailable</dt><dd>HTTP 502: ' in page, "a section of its own")
 
 
 # ---- all of them ----
