@@ -42,36 +42,38 @@ def misbehaves(upstream, do, times=1, **which):
     upstream.control(rules=[{"purpose": "data_science", "times": times, "do": do, **which}])
 
 
-def expect_retried(do, **config):
+def expect_retried(*behaviours, **config):
     """The call is made again by the engine: nobody notices, the step ran once."""
-    def check(server, upstream):
-        misbehaves(upstream, do)
-        turn, events = asked(server, QUESTION)
-        equal(len(science(upstream)), USUAL + 1, "calls")
-        equal(n_started(events, "data_science"), 1, "beginnings")
-        expect(ANSWER in turn["result"]["answer"], "the answer", turn["result"]["answer"])
-    each_format(check, **config)
+    _expect_again(behaviours, 1, config)
 
 
-def expect_step_again(do, **config):
+def expect_step_again(*behaviours, **config):
     """What had come is dropped by clients, and the step asks from its beginning."""
+    _expect_again(behaviours, 2, config)
+
+
+def _expect_again(behaviours, n_attempts, config):
     def check(server, upstream):
-        misbehaves(upstream, do)
-        turn, events = asked(server, QUESTION, max_attempts=2)
-        equal(len(science(upstream)), USUAL + 1, "calls")
-        equal(n_started(events, "data_science"), 2, "beginnings")
-        expect(ANSWER in turn["result"]["answer"], "the answer", turn["result"]["answer"])
+        for do in behaviours:
+            upstream.reset(key=KEY)
+            misbehaves(upstream, do)
+            turn, events = asked(server, QUESTION, max_attempts=n_attempts)
+            equal(len(science(upstream)), USUAL + 1, f"calls with {do}")
+            equal(n_started(events, "data_science"), n_attempts, f"beginnings with {do}")
+            expect(ANSWER in turn["result"]["answer"], f"the answer with {do}", turn["result"]["answer"])
     each_format(check, **config)
 
 
-def expect_failed(do, n_calls, code="upstream_unavailable", **config):
-    """However often it is asked, and then the turn has failed with that code."""
+def expect_failed(n_calls, *behaviours, **config):
+    """However often it is asked, and then the turn has failed."""
     def check(server, upstream):
-        misbehaves(upstream, do, -1)
-        turn, _ = asked(server, QUESTION, has_failed=True)
-        equal(turn["error"]["code"], code, "code")
-        equal(len(science(upstream)), n_calls, "calls")
-        expect(KEY not in json.dumps(turn), "the key is in the Turn")
+        for do in behaviours:
+            upstream.reset(key=KEY)
+            misbehaves(upstream, do, -1)
+            turn, _ = asked(server, QUESTION, has_failed=True)
+            equal(turn["error"]["code"], "upstream_unavailable", f"code with {do}")
+            equal(len(science(upstream)), n_calls, f"calls with {do}")
+            expect(KEY not in json.dumps(turn), "the key is in the Turn")
     each_format(check, **config)
 
 
@@ -93,26 +95,20 @@ def too_many_requests_are_sent_again_when_the_server_said():
 
 @case
 def server_in_trouble_is_asked_again():
-    def check(server, upstream):
-        for do in ({"status": 529}, {"status": 500}, {"status": 503, "body": "<html>no</html>"}, {"end": "before head"},
-                   {"end": "before head", "is_reset": True}):
-            before = len(science(upstream))
-            misbehaves(upstream, do)
-            asked(server, QUESTION)
-            equal(len(science(upstream)) - before, USUAL + 1, f"calls with {do}")
-    each_format(check)
+    expect_retried({"status": 529}, {"status": 500}, {"status": 503, "body": "<html>no</html>"},
+                   {"end": "before head"}, {"end": "before head", "is_reset": True})
 
 
 @case
 def head_that_does_not_come_is_waited_for_so_long_and_no_longer():
-    expect_retried({"hold_head": "never"}, limits={"first_byte_ms": SHORT_MS})
-    expect_retried({"hold_first": "never"}, limits={"idle_ms": SHORT_MS})
+    expect_retried({"hold_head": "never"}, {"hold_first": "never"},
+                   limits={"first_byte_ms": SHORT_MS, "idle_ms": SHORT_MS})
 
 
 @case
 def three_times_is_enough():
-    expect_failed({"status": 500}, 3)
-    expect_failed({"hold_head": "never"}, 3, limits={"first_byte_ms": SHORT_MS})
+    expect_failed(3, {"status": 500})
+    expect_failed(3, {"hold_head": "never"}, limits={"first_byte_ms": SHORT_MS})
 
 
 @case
@@ -158,16 +154,15 @@ def redirect_is_not_followed_and_carries_no_key():
 
 @case
 def what_is_no_answer_is_not_taken_for_one():
-    expect_failed({"content_type": "text/html"}, 1)
-    expect_failed({"gzip": True}, 1)
+    expect_failed(1, {"content_type": "text/html"}, {"gzip": True})
 
 
 # ---- behind the first byte ----
 
 @case
-def answer_that_is_cut_is_asked_for_by_its_step():
-    expect_step_again({"after": 1, "end": "cut"})
-    expect_step_again({"after": 1, "end": "reset"})
+def answer_that_breaks_off_is_asked_for_by_its_step():
+    expect_step_again({"after": 1, "end": "cut"}, {"after": 1, "end": "reset"}, {"after": 1, "end": "eof"},
+                      {"after": 1, "end": "not json"})
 
 
 @case
@@ -201,30 +196,14 @@ def answer_that_stalls_is_asked_for_by_its_step():
 
 @case
 def error_in_an_answer_is_asked_for_by_its_step():
-    expect_step_again({"after": 1, "end": "error"})
-    for flavour in ("llamacpp", "vllm", "ollama"):
-        expect_step_again({"after": 1, "end": "error", "flavour": flavour}, formats=("openai",))
-
-
-@case
-def done_behind_an_error_is_no_success():
-    expect_step_again({"after": 1, "end": "error", "has_done": True})
-
-
-@case
-def body_that_is_whole_with_an_answer_that_is_not_is_asked_for_by_its_step():
-    expect_step_again({"after": 1, "end": "eof"})
-
-
-@case
-def event_that_is_no_json_is_asked_for_by_its_step():
-    expect_step_again({"after": 1, "end": "not json"})
+    expect_step_again({"after": 1, "end": "error"}, {"after": 1, "end": "error", "has_done": True})
+    expect_step_again(*({"after": 1, "end": "error", "flavour": flavour} for flavour in ("llamacpp", "vllm", "ollama")),
+                      formats=("openai",))
 
 
 @case
 def tool_call_that_cannot_be_read_is_never_run():
-    expect_step_again({"tool_input": "truncated"})
-    expect_step_again({"tool_input": "invalid"})
+    expect_step_again({"tool_input": "truncated"}, {"tool_input": "invalid"})
 
 
 @case

@@ -120,8 +120,8 @@ def improvised_turns(kind, numbers):
 
 @case
 def model_that_does_as_it_likes_breaks_no_rule():
-    improvised_turns("anthropic", range(0, 60))
-    improvised_turns("openai", range(60, 120))
+    improvised_turns("anthropic", range(0, 30))
+    improvised_turns("openai", range(30, 60))
 
 
 @case
