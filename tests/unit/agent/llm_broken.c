@@ -3,6 +3,7 @@
  * Every kind of answer that is none, at every place where one is expected: nothing crashes, a step
  * ends well or with a clear code, what it brings is JSON, and no number gets into an answer.
  */
+#include "base/fault.h"
 #include "days.h"
 #include "person.h"
 #include "script.h"
@@ -294,4 +295,49 @@ TEST(good_answers_corrupted_at_random_do_no_harm)
             check_corrupted(&places[i], content);
             free(content);
         }
+}
+
+/* ---- no memory ---- */
+
+/* Answers at once, and needs no memory of weir's for it. */
+static enum weir_status ask_at_once(void *user, const struct model_request *request,
+                                    const char *agent, const struct model_answer **answer)
+{
+    static struct model_answer given;
+    size_t i = 0;
+    (void)user;
+    (void)agent;
+    while (strcmp(good[i].purpose, request->purpose) != 0) i++;
+    given = (struct model_answer){.content = weir_slice_of(good[i].content), .why = ""};
+    *answer = &given;
+    return WEIR_OK;
+}
+
+/* Whether it was over before the allocation that was to fail. */
+static bool is_over(const struct place *p, uint64_t nth)
+{
+    struct script *s = malloc(sizeof *s);
+    begin(s, p);
+    s->d.c.ask = ask_at_once;
+    s->d.c.emit = NULL;
+    weir_buf_reset(&s->d.out);
+    fault_arm(FAULT_ALLOC, nth, FAULT_ONCE);
+    enum weir_status st = p->step(&s->d.c, &s->d.out);
+    bool is_done = fault_count(FAULT_ALLOC) < nth;
+    fault_disarm_all();
+    if (st != WEIR_OK && st != WEIR_NOMEM && st != WEIR_LIMIT && !p->may_fail)
+        t_fail(__FILE__, __LINE__, "%s: %s at allocation %d", p->purpose, weir_status_name(st),
+               (int)nth);
+    script_fini(s);
+    free(s);
+    return is_done;
+}
+
+TEST(no_memory_is_a_status_at_every_allocation)
+{
+    for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+        uint64_t nth = 1;
+        while (nth < 2000 && !is_over(&places[i], nth)) nth += nth < 200 ? 1 : 7;
+        T_OK(nth < 2000);
+    }
 }
