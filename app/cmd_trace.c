@@ -15,9 +15,9 @@
 static const char help[] =
     "usage: weir trace TURN [--user USER] [--json] [--data FOLDER]\n"
     "\n"
-    "Shows how a turn came about: each step with its time, attempts and cost, what the agents\n"
-    "brought, which gates each finding passed, what the critic said, and the numbers that had no\n"
-    "home in the fact sheet.\n"
+    "Shows how a turn came about: each step with its time, attempts and cost, which models were\n"
+    "asked what, what the agents brought, which gates each finding passed, what the critic said,\n"
+    "and the numbers that had no home in the fact sheet.\n"
     "\n"
     "  --user     whose turn; without: me\n"
     "  --json     everything, with the whole input and output of each step\n"
@@ -26,6 +26,7 @@ static const char help[] =
     "Examples:\n"
     "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X\n"
     "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X --json | jq '.steps[].output'\n"
+    "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X --json | jq '.steps[].model_calls[].request'\n"
     "\n"
     "Exit status: 0 shown, 1 no such turn or another failure, 2 wrong usage.\n";
 
@@ -104,6 +105,47 @@ static void print_steps(const struct weir_json *trace)
     for (step = weir_json_first(steps); step; step = weir_json_next(step)) print_step(step, s);
 }
 
+/* ---- models ---- */
+
+static long long count_of(const struct weir_json *v, const char *key)
+{
+    int64_t n = 0;
+    return weir_json_int64(weir_json_get_str(v, key), &n) ? (long long)n : 0;
+}
+
+static void print_call(const struct weir_json *call)
+{
+    double cost = 0;
+    struct weir_slice purpose = text_of(call, "purpose");
+    const struct weir_json *usage = weir_json_get_str(call, "usage");
+    (void)weir_json_double(weir_json_get_str(call, "cost_usd"), &cost);
+    printf("  %-22.*s ", (int)purpose.len, purpose.len > 0 ? purpose.ptr : "");
+    print_text(call, "provider");
+    putchar('/');
+    print_text(call, "model");
+    printf("  %lld ms  %lld tokens in, %lld out", count_of(call, "duration_ms"),
+           count_of(usage, "input_tokens"), count_of(usage, "output_tokens"));
+    if (count_of(call, "attempts") > 1) printf("  %lld attempts", count_of(call, "attempts"));
+    if (cost > 0) printf("  $%.4f", cost);
+    if (!weir_slice_is(text_of(call, "status"), "ok")) {
+        printf("  ");
+        print_text(call, "why");
+    }
+    putchar('\n');
+}
+
+static void print_calls(const struct weir_json *trace)
+{
+    bool has_title = false;
+    const struct weir_json *step = weir_json_first(weir_json_get_str(trace, "steps"));
+    for (; step; step = weir_json_next(step)) {
+        const struct weir_json *c = weir_json_first(weir_json_get_str(step, "model_calls"));
+        if (c && !has_title) puts("\nmodels");
+        has_title |= c != NULL;
+        for (; c; c = weir_json_next(c)) print_call(c);
+    }
+}
+
 /* ---- agents and checks ---- */
 
 static void print_agents(const struct weir_json *trace)
@@ -171,6 +213,7 @@ static int print_trace(struct weir_slice json)
         print_text(trace, "status");
         puts("\n");
         print_steps(trace);
+        print_calls(trace);
         print_agents(trace);
         print_gates(trace);
         print_flagged(trace);
