@@ -164,11 +164,23 @@ static bool on_head(void *user, int http_status, const struct fetch_answer *answ
     return http_status != HTTP_OK || open_reply(call, type);
 }
 
+/* A provider that is probed works as soon as it says something: an answer may take minutes. */
+static void note_output(struct call *call)
+{
+    struct models *m = call->models;
+    struct breaker *b = &call_provider(call)->breaker;
+    call->has_output = true;
+    pthread_mutex_lock(&m->lock);
+    if (b->state == BREAKER_PROBING) (void)breaker_tell(b, BREAKER_ANSWERED, models_now_ms(m));
+    pthread_mutex_unlock(&m->lock);
+}
+
 static bool on_body(void *user, struct weir_slice bytes)
 {
     struct call *call = checked(user);
     record_piece(call, bytes);
     bool goes_on = hear(call, bytes);
+    if (call->reply && !call->has_output && model_reply_has_output(call->reply)) note_output(call);
     if (goes_on && !call->is_lingering && model_reply_is_whole(call->reply)) linger(call);
     return goes_on;
 }

@@ -15,7 +15,7 @@ bool breaker_allows(struct breaker *b, uint64_t now_ms)
 uint64_t breaker_pause_ms(const struct breaker *b, uint64_t now_ms)
 {
     if (b->state == BREAKER_CLOSED) return 0;
-    return b->open_until_ms > now_ms ? b->open_until_ms - now_ms : 1;
+    return b->open_until_ms > now_ms ? b->open_until_ms - now_ms : BREAKER_PROBE_MS;
 }
 
 static void close_breaker(struct breaker *b)

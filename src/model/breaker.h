@@ -17,6 +17,7 @@
 enum {
     BREAKER_FAILURES = 5,
     BREAKER_OPEN_MS = 15 * 1000,
+    BREAKER_PROBE_MS = 1000,
     BUDGET_FREE = 10,      /* retries that are there at the beginning */
     BUDGET_PER_CALL = 20,  /* hundredths of a retry that a call earns */
     BUDGET_MAX = 100,      /* retries that can be saved */
@@ -35,7 +36,7 @@ struct breaker {
 /* Whether to ask now. When it says yes to a probe, the end has to be told. */
 bool breaker_allows(struct breaker *b, uint64_t now_ms);
 
-/* How long until it may be asked; 0: now. */
+/* How long to leave it alone; 0: not at all. While it is probed, BREAKER_PROBE_MS. */
 uint64_t breaker_pause_ms(const struct breaker *b, uint64_t now_ms);
 
 /* How an attempt has ended. */

@@ -264,6 +264,7 @@ static void end_at_limit(struct model_reply *r, struct model_failure *f)
 {
     f->status = r->st;
     f->may_help = r->st == WEIR_NOMEM;
+    f->is_outage = false;
     model_failure_say(f, r->options.provider,
                       r->st == WEIR_LIMIT ? "gave an answer that is longer than it may be"
                                           : "could not be heard for lack of memory",
@@ -274,8 +275,10 @@ static void end_at_limit(struct model_reply *r, struct model_failure *f)
 static void check_tools(struct model_reply *r, const struct model_content *c,
                         struct model_failure *f)
 {
-    if (f->status == WEIR_OK && c->has_broken && c->stop != MODEL_STOP_LENGTH)
-        fail(r, f, true, "called a tool with an input that is no JSON object", SLICE(""));
+    if (f->status != WEIR_OK || !c->has_broken || c->stop == MODEL_STOP_LENGTH) return;
+    fail(r, f, true, "called a tool with an input that is no JSON object", SLICE(""));
+    /* The model's doing, not the server's. */
+    f->is_outage = false;
 }
 
 void model_reply_end(struct model_reply *r, const char *cut, struct model_content *content,

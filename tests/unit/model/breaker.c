@@ -30,7 +30,7 @@ TEST(one_call_probes_when_the_time_is_over)
     T_OK(!breaker_allows(&b, BREAKER_OPEN_MS - 1));
     T_OK(breaker_allows(&b, BREAKER_OPEN_MS));
     T_OK(!breaker_allows(&b, BREAKER_OPEN_MS + 1));
-    T_OK(breaker_pause_ms(&b, BREAKER_OPEN_MS + 1) > 0);
+    T_EQ(breaker_pause_ms(&b, BREAKER_OPEN_MS + 1), BREAKER_PROBE_MS);
     T_OK(breaker_tell(&b, BREAKER_FAILED, BREAKER_OPEN_MS + 5));
     T_OK(!breaker_allows(&b, 2 * BREAKER_OPEN_MS));
     T_OK(breaker_allows(&b, 2 * BREAKER_OPEN_MS + 5));

@@ -257,6 +257,57 @@ TEST(a_breaker_leaves_a_provider_alone_and_the_fallback_works)
     close_bench(&b);
 }
 
+/* The machine's clock, some time later. */
+static atomic_uint_fast64_t ahead_ns;
+
+static uint64_t mono_ahead(void *user)
+{
+    (void)user;
+    return clock_mono_ns(&clock_system) + atomic_load(&ahead_ns);
+}
+
+static int64_t wall_ahead(void *user)
+{
+    (void)user;
+    return clock_wall_ms(&clock_system);
+}
+
+static bool stall_in_the_middle(struct stand *s, int fd, unsigned n, const char *request);
+
+/* Comes back after five failures, and then takes its time with the rest of an answer. */
+static bool come_back(struct stand *s, int fd, unsigned n, const char *request)
+{
+    if (n <= BREAKER_FAILURES) return fail_always(s, fd, n, request);
+    return n == BREAKER_FAILURES + 1 ? stall_in_the_middle(s, fd, n, request) : stand_hello(fd);
+}
+
+TEST(a_provider_that_comes_back_is_found_by_one_probe)
+{
+    struct bench b;
+    struct asker probe;
+    struct model_provider_stats provider;
+    const struct clock later = {.mono_ns = mono_ahead, .wall_ms = wall_ahead};
+    atomic_store(&ahead_ns, 0);
+    open_bench(&b, come_back, NULL, &(struct models_options){.clock = &later});
+    for (unsigned i = 1; i <= 3; i++) {
+        asker_ask(&b.asker);
+        asker_wait_done(&b.asker, i);
+    }
+    T_EQ(atomic_load(&b.stand->n_requests), BREAKER_FAILURES);
+    atomic_store(&ahead_ns, (uint64_t)BREAKER_OPEN_MS * 1000000);
+    asker_init(&probe, b.models);
+    asker_ask(&probe);
+    asker_wait(&probe, &probe.n_deltas, 1);
+    do {
+        T_OK(models_provider_stats(b.models, 0, &provider));
+    } while (provider.is_open);
+    asker_ask(&b.asker);
+    asker_wait_done(&b.asker, 4);
+    T_EQ(b.asker.n_good, 1);
+    close_bench(&b);
+    T_EQ(probe.n_done, 1);
+}
+
 static bool refuse(struct stand *s, int fd, unsigned n, const char *request)
 {
     (void)s, (void)n, (void)request;

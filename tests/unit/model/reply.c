@@ -338,6 +338,18 @@ TEST(every_answer_comes_to_what_it_should)
     }
 }
 
+TEST(what_a_model_does_wrong_is_no_outage)
+{
+    struct heard h;
+    hear_whole(&h, &anthropic,
+               SLICE(START TOOL_BLOCK("plan", "{\\\"a\\\":", "oops}") STOP("tool_use")));
+    T_OK(h.f.status == WEIR_UPSTREAM && !h.f.is_outage);
+    heard_fini(&h);
+    hear_whole(&h, &anthropic, SLICE(START TEXT_BLOCK));
+    T_OK(h.f.status == WEIR_UPSTREAM && h.f.is_outage);
+    heard_fini(&h);
+}
+
 TEST(no_answer_depends_on_how_it_was_cut)
 {
     for (size_t i = 0; i < sizeof stories / sizeof *stories; i++) {
