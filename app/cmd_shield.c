@@ -19,8 +19,8 @@ enum { MAX_TERMS = 256, MAP_FILE_BYTES = 128 << 20, MAP_MODE = 0600, PIECE_BYTES
 
 struct shielding {
     const char *map_path;
-    const char *terms[MAX_TERMS];
-    unsigned n_terms;
+    const char *terms[MAX_TERMS], *patterns[MAX_TERMS];
+    unsigned n_terms, n_patterns;
     bool is_json;
     struct shield_rules *rules;
     struct token_map *tokens;
@@ -43,21 +43,29 @@ static bool read_all(FILE *from, struct weir_buf *to, const char *name)
     return st == WEIR_OK || complain(name, weir_status_text(st));
 }
 
+typedef enum weir_status (*add_rule_fn)(struct shield_rules *, const char *, struct weir_slice,
+                                        char[SHIELD_ERROR_BYTES]);
+
 /* LABEL=TEXT. */
-static bool add_terms(struct shielding *s)
+static bool add_rules(struct shielding *s, const char *const *texts, unsigned n, add_rule_fn add)
 {
     char label[SHIELD_LABEL_BYTES + 1], error[SHIELD_ERROR_BYTES] = "";
-    for (unsigned i = 0; i < s->n_terms; i++) {
-        const char *equals = strchr(s->terms[i], '=');
-        size_t len = equals ? (size_t)(equals - s->terms[i]) : 0;
-        if (len == 0 || len > SHIELD_LABEL_BYTES) return complain(s->terms[i], "not LABEL=TEXT");
-        memcpy(label, s->terms[i], len);
+    for (unsigned i = 0; i < n; i++) {
+        const char *equals = strchr(texts[i], '=');
+        size_t len = equals ? (size_t)(equals - texts[i]) : 0;
+        if (len == 0 || len > SHIELD_LABEL_BYTES) return complain(texts[i], "not LABEL=TEXT");
+        memcpy(label, texts[i], len);
         label[len] = 0;
-        enum weir_status st =
-            shield_rules_add_term(s->rules, label, weir_slice_of(equals + 1), error);
-        if (st != WEIR_OK) return complain(s->terms[i], *error ? error : weir_status_text(st));
+        enum weir_status st = add(s->rules, label, weir_slice_of(equals + 1), error);
+        if (st != WEIR_OK) return complain(texts[i], *error ? error : weir_status_text(st));
     }
     return true;
+}
+
+static bool read_rules(struct shielding *s)
+{
+    return add_rules(s, s->terms, s->n_terms, shield_rules_add_term) &&
+           add_rules(s, s->patterns, s->n_patterns, shield_rules_add_pattern);
 }
 
 static bool parse_map(struct shielding *s, struct weir_slice text)
@@ -221,7 +229,7 @@ static int run_with(struct shielding *s, const char *what)
         complain("starting", "no memory");
     } else if (strcmp(what, "restore") == 0) {
         exit_status = restore_text(s);
-    } else if (add_terms(s) && read_all(stdin, &s->text, "the text")) {
+    } else if (read_rules(s) && read_all(stdin, &s->text, "the text")) {
         exit_status = strcmp(what, "scan") == 0 ? scan_text(s) : redact_text(s);
     }
     weir_buf_fini(&s->out);
@@ -232,8 +240,9 @@ static int run_with(struct shielding *s, const char *what)
 }
 
 static const char help[] =
-    "usage: weir shield scan [--json] [--term LABEL=TEXT]... < TEXT\n"
-    "       weir shield redact [--map FILE] [--term LABEL=TEXT]... < TEXT\n"
+    "usage: weir shield scan [--json] [--term LABEL=TEXT]... [--pattern LABEL=REGEX]... < TEXT\n"
+    "       weir shield redact [--map FILE] [--term LABEL=TEXT]... [--pattern LABEL=REGEX]... < "
+    "TEXT\n"
     "       weir shield restore --map FILE [--json] < TEXT\n"
     "\n"
     "scan prints what is private in a text, one line each: category, label, place in bytes, place\n"
@@ -245,6 +254,9 @@ static const char help[] =
     "                     start_byte, end_byte, score, source, public, text.\n"
     "                     restore: the text is JSON, so values are escaped\n"
     "  --term LABEL=TEXT  a word or phrase of your own, in any case; may be given again\n"
+    "  --pattern LABEL=REGEX  a regular expression of your own: literals, classes, groups, | * + "
+    "?\n"
+    "                     {m,n} ^ $ \\b, (?i) first; none can take long. May be given again\n"
     "  --map FILE         which placeholder stands for what, as JSON, readable by you alone; "
     "redact\n"
     "                     goes on with one that exists, so that a value keeps its placeholder\n"
@@ -265,10 +277,12 @@ static int run(int argc, char **argv)
 {
     struct shielding s = {0};
     struct option_texts terms = {s.terms, &s.n_terms, MAX_TERMS};
+    struct option_texts patterns = {s.patterns, &s.n_patterns, MAX_TERMS};
     const struct option_row rows[] = {
         {.name = "json", .kind = OPTION_FLAG, .to = &s.is_json},
         {.name = "map", .kind = OPTION_TEXT, .to = &s.map_path},
         {.name = "term", .kind = OPTION_TEXTS, .to = &terms},
+        {.name = "pattern", .kind = OPTION_TEXTS, .to = &patterns},
         {.name = NULL},
     };
     char **words;
@@ -283,8 +297,8 @@ static int run(int argc, char **argv)
         return usage_error(&shield_command, "restore needs --map");
     if (strcmp(words[0], "scan") == 0 && s.map_path)
         return usage_error(&shield_command, "scan has no use for --map");
-    if (strcmp(words[0], "restore") == 0 && s.n_terms > 0)
-        return usage_error(&shield_command, "restore has no use for --term");
+    if (strcmp(words[0], "restore") == 0 && s.n_terms + s.n_patterns > 0)
+        return usage_error(&shield_command, "restore has no use for --term or --pattern");
     if (strcmp(words[0], "redact") == 0 && s.is_json)
         return usage_error(&shield_command, "redact has no use for --json");
     return run_with(&s, words[0]);

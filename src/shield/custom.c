@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An organisation's own terms. They are found by a hash of their first bytes, at every place where
- * a word can begin; so the time does not grow with their number, but for those that begin alike.
+ * An organisation's own terms and patterns. Terms are found by a hash of their first bytes, at
+ * every place where a word can begin; so the time does not grow with their number, but for those
+ * that begin alike.
  */
 #include "shield/custom.h"
 
@@ -9,12 +10,19 @@
 #include <string.h>
 
 #include "base/mem.h"
+#include "shield/regex.h"
 
 struct custom_term {
     struct custom_term *next, *next_in_bucket;
     char label[SHIELD_LABEL_BYTES + 1];
     size_t len;
     char text[]; /* lower case */
+};
+
+struct custom_pattern {
+    struct custom_pattern *next;
+    struct regex *regex;
+    char label[SHIELD_LABEL_BYTES + 1];
 };
 
 static size_t bucket_of(const unsigned char *text, size_t len)
@@ -31,23 +39,29 @@ void custom_fini(struct custom *c)
         c->terms = t->next;
         mem_free(t);
     }
+    while (c->patterns) {
+        struct custom_pattern *p = c->patterns;
+        c->patterns = p->next;
+        regex_free(p->regex);
+        mem_free(p);
+    }
 }
 
-static bool is_label(const char *label)
+static bool is_label(const char *label, char error[SHIELD_ERROR_BYTES])
 {
     size_t len = strlen(label);
-    if (len == 0 || len > SHIELD_LABEL_BYTES || label[0] < 'a' || label[0] > 'z') return false;
-    return strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+    bool is_right = len > 0 && len <= SHIELD_LABEL_BYTES && label[0] >= 'a' && label[0] <= 'z' &&
+                    strspn(label, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+    if (!is_right)
+        snprintf(error, SHIELD_ERROR_BYTES, "a label has 1 to %d of a-z, 0-9 and _, a letter first",
+                 SHIELD_LABEL_BYTES);
+    return is_right;
 }
 
 enum weir_status custom_add_term(struct custom *c, const char *label, struct weir_slice term,
                                  char error[SHIELD_ERROR_BYTES])
 {
-    if (!is_label(label)) {
-        snprintf(error, SHIELD_ERROR_BYTES, "a label has 1 to %d of a-z, 0-9 and _, a letter first",
-                 SHIELD_LABEL_BYTES);
-        return WEIR_INVALID;
-    }
+    if (!is_label(label, error)) return WEIR_INVALID;
     if (term.len < 2 || term.len > SHIELD_TERM_BYTES) {
         snprintf(error, SHIELD_ERROR_BYTES, "a term has 2 to %d bytes", SHIELD_TERM_BYTES);
         return WEIR_INVALID;
@@ -78,6 +92,13 @@ static bool is_term(const struct scan *s, size_t at, const struct custom_term *t
     return !scan_is(s, at + t->len - 1, BYTE_ALNUM) || !scan_is(s, at + t->len, BYTE_ALNUM);
 }
 
+static void add_own(struct scan *s, size_t start, size_t end, const char *label)
+{
+    struct shield_finding f = {
+        .label = label, .score = 1, .category = SHIELD_CUSTOM, .source = SHIELD_TERM};
+    scan_found_by(s, start, end, f);
+}
+
 /* The longest term at a place. */
 static size_t match_terms(const struct custom *c, struct scan *s, size_t at)
 {
@@ -89,17 +110,51 @@ static size_t match_terms(const struct custom *c, struct scan *s, size_t at)
             if ((!best || t->len > best->len) && is_term(s, at, t)) best = t;
     }
     if (!best) return at + 1;
-    struct shield_finding f = {
-        .label = best->label, .score = 1, .category = SHIELD_CUSTOM, .source = SHIELD_TERM};
-    scan_found_by(s, at, at + best->len, f);
+    add_own(s, at, at + best->len, best->label);
     return at + best->len;
+}
+
+enum weir_status custom_add_pattern(struct custom *c, const char *label, struct weir_slice pattern,
+                                    char error[SHIELD_ERROR_BYTES])
+{
+    if (!is_label(label, error)) return WEIR_INVALID;
+    if (c->n_patterns == SHIELD_MAX_PATTERNS) return WEIR_LIMIT;
+    struct custom_pattern *p = mem_alloc(sizeof *p);
+    if (!p) return WEIR_NOMEM;
+    enum weir_status st = regex_new(pattern, &p->regex, error);
+    if (st != WEIR_OK) {
+        mem_free(p);
+        return st;
+    }
+    snprintf(p->label, sizeof p->label, "%s", label);
+    p->next = c->patterns;
+    c->patterns = p;
+    c->n_patterns++;
+    return WEIR_OK;
+}
+
+/* What a pattern's matches are added to. */
+struct matching {
+    struct scan *scan;
+    const char *label;
+};
+
+static void on_match(void *user, size_t start, size_t end)
+{
+    struct matching *m = user;
+    add_own(m->scan, start, end, m->label);
 }
 
 void custom_scan(const struct custom *c, struct scan *s)
 {
-    if (c->n_terms == 0) return;
-    for (size_t at = 0; at < s->len;) {
+    for (size_t at = 0; c->n_terms > 0 && at < s->len;) {
         bool is_inside = scan_is(s, at, BYTE_ALNUM) && scan_is_before(s, at, BYTE_ALNUM);
         at = is_inside ? at + 1 : match_terms(c, s, at);
+    }
+    for (const struct custom_pattern *p = c->patterns; p && s->status == WEIR_OK; p = p->next) {
+        struct matching m = {s, p->label};
+        struct weir_slice text = {(const char *)s->text, s->len};
+        enum weir_status st = regex_each(p->regex, text, on_match, &m);
+        if (s->status == WEIR_OK) s->status = st;
     }
 }

@@ -80,6 +80,12 @@ enum weir_status shield_rules_add_term(struct shield_rules *rules, const char *l
     return custom_add_term(&rules->custom, label, term, error);
 }
 
+enum weir_status shield_rules_add_pattern(struct shield_rules *rules, const char *label,
+                                          struct weir_slice pattern, char error[SHIELD_ERROR_BYTES])
+{
+    return custom_add_pattern(&rules->custom, label, pattern, error);
+}
+
 void scan_add(struct scan *s, const struct shield_finding *finding)
 {
     struct shield_findings *out = s->out;

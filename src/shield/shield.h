@@ -2,7 +2,7 @@
 /*
  * What in a text is private: addresses, numbers that belong to a person, secrets.
  *
- * 1. shield_rules_new(); add an organisation's own terms, if it has any.
+ * 1. shield_rules_new(); add an organisation's own terms and patterns, if it has any.
  * 2. shield_scan() as often as wanted, from any thread: rules do not change by it.
  * 3. shield_findings_fini() frees what a scan found, shield_rules_free() the rules.
  *
@@ -48,14 +48,15 @@ enum shield_source {
     SHIELD_CONTEXT,  /* its form, and words around it that name it */
     SHIELD_CHECKSUM, /* its form and its check digits */
     SHIELD_ENTROPY,  /* what it is assigned to, and how little it looks like words */
-    SHIELD_TERM,     /* an organisation's own term */
+    SHIELD_TERM,     /* an organisation's own term or pattern */
 };
 
 enum {
     SHIELD_TEXT_BYTES = 1 << 30, /* of one scan */
     SHIELD_MAX_FINDINGS = 4 << 20,
-    SHIELD_LABEL_BYTES = 32,  /* of a term's label, and of a category's name */
-    SHIELD_TERM_BYTES = 256,  /* of one term */
+    SHIELD_LABEL_BYTES = 32, /* of a term's label, and of a category's name */
+    SHIELD_TERM_BYTES = 256, /* of one term */
+    SHIELD_MAX_PATTERNS = 100,
     SHIELD_MAX_TERMS = 10000, /* of one set of rules */
     SHIELD_ERROR_BYTES = 160,
 };
@@ -89,6 +90,15 @@ void shield_rules_free(struct shield_rules *rules);
 WEIR_MUST_CHECK enum weir_status shield_rules_add_term(struct shield_rules *rules,
                                                        const char *label, struct weir_slice term,
                                                        char error[SHIELD_ERROR_BYTES]);
+
+/*
+ * A regular expression; regex.h says which there are, and that none can take long. One that would
+ * makes the scan fail with WEIR_LIMIT, so that the caller can close.
+ */
+WEIR_MUST_CHECK enum weir_status shield_rules_add_pattern(struct shield_rules *rules,
+                                                          const char *label,
+                                                          struct weir_slice pattern,
+                                                          char error[SHIELD_ERROR_BYTES]);
 
 /*
  * Finds what is private in `text`, which need not be whole UTF-8. `out` need not be initialised.

@@ -39,6 +39,14 @@ def check_scan(weir, count):
     count.check(empty.code == 0 and empty.out == b"", "an empty text has nothing")
     term = run(weir, "shield", "scan", "--term", "project=Blue Heron", data=b"the BLUE heron")
     count.check(term.out.startswith(b"custom\tproject\t4-14\t"), "an own term", term.out)
+    pattern = run(weir, "shield", "scan", "--pattern", "badge=EMP-\\d{5}", data=b"EMP-12345, EMP-1")
+    count.check(pattern.out == b"custom\tbadge\t0-9\t0-9\t1.00\tterm\tEMP-12345\n", "an own pattern",
+                pattern.out)
+    wrong = run(weir, "shield", "scan", "--pattern", "badge=(a", data=b"")
+    count.check(wrong.code == 1 and "a group without its end, at byte 2" in wrong.err,
+                "a pattern that is none", wrong.err)
+    slow = run(weir, "shield", "redact", "--pattern", "x=(a?){255}a{255}b", data=b"a" * 20000)
+    count.check(slow.code == 1 and slow.out == b"", "one that takes too long lets nothing out")
 
 
 def check_redact(weir, folder, count):
