@@ -291,14 +291,23 @@ static void ask_again(struct writing *w, struct weir_slice offences)
 
 /* ---- when asking again was in vain ---- */
 
+static enum weir_status copy(struct writing *w, struct weir_slice *text)
+{
+    char *bytes = arena_alloc(w->s->c->arena, text->len + 1);
+    if (!bytes) return w->s->c->arena->status;
+    if (text->len > 0) memcpy(bytes, text->ptr, text->len);
+    text->ptr = bytes;
+    return WEIR_OK;
+}
+
+/* The text is this from now on. */
 static enum weir_status keep(struct writing *w, struct weir_slice text)
 {
     struct weir_buf *out = &w->s->voice.out;
-    char *copy = arena_alloc(w->s->c->arena, text.len + 1);
-    if (!copy) return w->s->c->arena->status;
-    if (text.len > 0) memcpy(copy, text.ptr, text.len);
+    enum weir_status st = copy(w, &text);
+    if (st != WEIR_OK) return st;
     weir_buf_reset(out);
-    weir_buf_append(out, copy, text.len);
+    weir_buf_append_slice(out, text);
     return weir_buf_status(out);
 }
 
@@ -334,7 +343,9 @@ static enum weir_status amend(struct writing *w)
 {
     enum weir_status st = WEIR_OK;
     if (w->verified.n_lacking > 0) {
-        st = verify_strip(&w->o->stripped, &w->input, w->s->c->arena);
+        /* Sentences that are taken out are parts of the text as it was. */
+        st = copy(w, &w->input.text);
+        if (st == WEIR_OK) st = verify_strip(&w->o->stripped, &w->input, w->s->c->arena);
         if (st == WEIR_OK) st = keep(w, w->o->stripped.text);
         if (st == WEIR_OK) st = verify(w);
     }

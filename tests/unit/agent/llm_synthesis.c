@@ -73,6 +73,8 @@ TEST(after_the_third_attempt_the_sentence_goes)
     T_EQ_STR(script_text_of(out, "answer"), "It fell by 2.1 bpm.");
     T_EQ(s.n_asked, 3);
     T_EQ(weir_json_count(weir_json_get_str(out, "removed")), 1);
+    T_EQ_STR(weir_json_text(weir_json_first(weir_json_get_str(out, "removed"))),
+             "Your risk is 99.5 percent.");
     T_OK(!desk_saw(&s.d, "99.5"));
     script_fini(&s);
 }
