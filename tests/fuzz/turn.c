@@ -199,18 +199,55 @@ static void run_agents(struct turn *t, const struct weir_json *route)
     run(t, "validation_gates", agent_validate);
 }
 
+/* Texts whose numbers need no home. */
+struct known {
+    struct weir_slice list[256];
+    size_t n;
+};
+
+static void know(struct known *k, struct weir_slice text)
+{
+    if (k->n < sizeof k->list / sizeof *k->list) k->list[k->n++] = text;
+}
+
+/* Windows that were looked at, whatever came out of them. */
+static void know_windows(struct turn *t, struct known *k, const struct weir_json *result)
+{
+    const struct weir_json *f = weir_json_first(weir_json_get_str(result, "findings"));
+    for (; f; f = weir_json_next(f)) {
+        const struct weir_json *plan = weir_json_get_str(f, "plan");
+        struct weir_slice last = agent_text(weir_json_get_str(plan, "window"), "last_days");
+        char *text = arena_alloc(&t->arena, last.len + 32);
+        fuzz_true("memory", text != NULL);
+        snprintf(text, last.len + 32, "the last %.*s days", (int)last.len, last.ptr);
+        know(k, agent_text(f, "window"));
+        if (last.len > 0) know(k, weir_slice_of(text));
+    }
+}
+
+static void know_all(struct turn *t, struct known *k)
+{
+    const struct weir_json *reflection = output(t, "reflection");
+    const struct weir_json *r = weir_json_first(output(t, "run_supporting_agents"));
+    for (const struct weir_json *m = weir_json_first(t->c.messages); m; m = weir_json_next(m))
+        know(k, agent_text(m, "content"));
+    for (; r; r = weir_json_next(r)) know_windows(t, k, r);
+    know_windows(t, k, output(t, "run_main_agent"));
+    r = weir_json_first(weir_json_get_str(reflection, "follow_ups"));
+    for (; r; r = weir_json_next(r)) know_windows(t, k, weir_json_get_str(r, "result"));
+}
+
 static void check_answer(struct turn *t, struct weir_slice answer)
 {
     struct ledger ledger = {0};
     struct verify_result result;
-    struct weir_slice known[64];
+    struct known known = {.n = 0};
     char error[LEDGER_ERROR_BYTES];
-    size_t n = 0;
     const struct weir_json *sheet = weir_json_get_str(output(t, "validation_gates"), "fact_sheet");
     if (sheet) fuzz_true("a sheet", ledger_read(&ledger, sheet, &t->arena, error) == WEIR_OK);
-    for (const struct weir_json *m = weir_json_first(t->c.messages); m; m = weir_json_next(m))
-        if (n < 64) known[n++] = agent_text(m, "content");
-    struct verify_input input = {.text = answer, .ledger = &ledger, .known = known, .n_known = n};
+    know_all(t, &known);
+    struct verify_input input = {
+        .text = answer, .ledger = &ledger, .known = known.list, .n_known = known.n};
     fuzz_true("it is verified", verify_text(&result, &input, &t->arena) == WEIR_OK);
     fuzz_true("the answer is there", answer.len > 0);
     fuzz_true("each number has a home", result.n_lacking == 0);
