@@ -63,6 +63,7 @@ static int on_timer(CURLM *multi, long in_ms, void *user)
 static void conclude(struct fetcher *f, struct job *job)
 {
     if (heap_is_linked(&job->timer)) heap_remove(&f->timers, &job->timer);
+    origin_leave(job);
     if (list_is_linked(&job->node)) {
         curl_multi_remove_handle(f->multi, job->answer.curl);
         list_remove(&job->node);
@@ -175,13 +176,20 @@ static void set_delayed(struct fetcher *f)
         if (heap_push(&f->timers, &job->timer, job->start_ns) != WEIR_OK) come_up(f, job);
 }
 
+static void launch(struct fetcher *f, struct job *job)
+{
+    if (job_start(job)) list_push_back(&f->running, &job->node);
+    else conclude(f, job);
+}
+
 static void start_waiting(struct fetcher *f)
 {
     struct job *job;
     while ((job = take_waiting(f))) {
-        if (!job_start(job)) conclude(f, job);
-        else list_push_back(&f->running, &job->node);
+        if (!job_take_turn(job)) conclude(f, job);
+        else if (origin_admit(job)) launch(f, job);
     }
+    while ((job = origin_release(f))) launch(f, job);
 }
 
 /* ---- the thread ---- */
@@ -251,6 +259,7 @@ static void end_all(struct fetcher *f)
     struct job *job;
     struct list_node *n;
     set_delayed(f);
+    while ((job = origin_first_held(f))) end_as_aborted(f, job);
     while ((n = list_first(&f->running))) end_as_aborted(f, CONTAINER_OF(n, struct job, node));
     while (heap_peek(&f->timers))
         come_up(f, CONTAINER_OF(heap_peek(&f->timers), struct job, timer));
@@ -333,6 +342,7 @@ static void release(struct fetcher *f)
     if (f->wake_fd >= 0) close(f->wake_fd);
     heap_fini(&f->timers);
     map_fini(&f->jobs);
+    map_fini(&f->origins);
     pthread_mutex_destroy(&f->lock);
     mem_free(f);
 }
@@ -361,6 +371,8 @@ enum weir_status fetcher_new(struct fetcher **out, const struct target_rules *ru
     size_t max_jobs = (size_t)f->options.max_running + f->options.max_waiting + 1;
     heap_init(&f->timers, max_jobs);
     map_init(&f->jobs, max_jobs);
+    map_init_borrowing(&f->origins, max_jobs);
+    list_init(&f->crowded);
     list_init(&f->waiting);
     list_init(&f->delayed);
     list_init(&f->running);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the files of the fetcher share. fetch.c has the queue and the thread, fetch_job.c one
- * request: what libcurl is told, what it tells, and when it has taken too long; fetch_url.c judges
- * addresses by their text.
+ * request: what libcurl is told, what it tells, and when it has taken too long; fetch_origin.c has
+ * those that wait for others to connect to the same host; fetch_url.c judges addresses by their
+ * text.
  *
  * One thread owns the multi handle and every request that runs; others only put requests into the
  * queue, or on the list of aborted ones, and wake it.
@@ -26,18 +27,20 @@ struct fetch_answer {
 /* One request. */
 struct job {
     unsigned magic;
-    struct list_node node;         /* in waiting or running; in none while it is delayed */
+    struct list_node node;         /* in waiting, running or held; in none while it is delayed */
     struct list_node aborted_node; /* in aborted */
     struct heap_node timer;        /* in timers, while it runs or is delayed; may be too early */
     struct fetcher *fetcher;
     uint64_t ticket;
 
     enum fetch_phase phase;
-    enum fetch_end end; /* FETCH_WHOLE: nothing has ended it but libcurl */
-    const char *why;    /* NULL: as the table has it */
-    bool is_listed;     /* its host is: any address of it will do */
-    int http_status;    /* once a head has come */
-    size_t n_head;      /* bytes of heads */
+    enum fetch_end end;    /* FETCH_WHOLE: nothing has ended it but libcurl */
+    const char *why;       /* NULL: as the table has it */
+    bool is_listed;        /* its host is: any address of it will do */
+    bool is_held;          /* until others are connected to its host */
+    struct origin *origin; /* of one by TLS, while it connects or is held; or NULL */
+    int http_status;       /* once a head has come */
+    size_t n_head;         /* bytes of heads */
     uint64_t n_body;
     uint64_t start_ns; /* its time comes, or its turn came */
     uint64_t phase_ns; /* the phase began */
@@ -65,6 +68,8 @@ struct fetcher {
     uint64_t curl_due_ns; /* when libcurl wants to be called; UINT64_MAX: no need */
     struct heap timers;
     struct list running;
+    struct map origins;  /* by name */
+    struct list crowded; /* those that hold requests */
 
     int wake_fd;          /* eventfd */
     pthread_mutex_t lock; /* over all below */
@@ -97,6 +102,9 @@ WEIR_MUST_CHECK enum weir_status job_new(struct job **out, struct fetcher *f,
 void job_free(struct job *job);
 struct job *job_checked(void *user);
 
+/* Its turn has come, and its time begins to run. False: it has ended, as job->end says. */
+bool job_take_turn(struct job *job);
+
 /* Makes its handle and hands it to libcurl. False: it has ended, as job->end says. */
 bool job_start(struct job *job);
 
@@ -110,3 +118,17 @@ void job_expire(struct job *job, uint64_t now_ns);
 void job_judge_code(struct job *job, CURLcode code);
 
 struct fetch_result job_result(const struct job *job);
+
+/* ---- fetch_origin.c ---- */
+
+/* Whether it may connect now. Otherwise it is held. */
+bool origin_admit(struct job *job);
+
+/* It is connected, or has ended. */
+void origin_leave(struct job *job);
+
+/* One that was held and may connect now; NULL when there is none. */
+struct job *origin_release(struct fetcher *f);
+
+/* Any that is held; NULL when there is none. */
+struct job *origin_first_held(const struct fetcher *f);

@@ -113,7 +113,9 @@ static int on_connected(void *user, char *ip, char *local_ip, int port, int loca
     (void)local_ip;
     (void)port;
     (void)local_port;
-    enter(job_checked(user), FETCH_SENT);
+    struct job *job = job_checked(user);
+    origin_leave(job);
+    enter(job, FETCH_SENT);
     return CURL_PREREQFUNC_OK;
 }
 
@@ -366,20 +368,24 @@ static bool is_allowed(struct job *job)
     return st == WEIR_OK;
 }
 
-bool job_start(struct job *job)
+bool job_take_turn(struct job *job)
 {
-    struct fetcher *f = job->fetcher;
     if (!is_allowed(job)) return false;
     job->phase = FETCH_CONNECTING;
     job->start_ns = job->phase_ns = clock_mono_ns(&clock_system);
+    if (heap_push(&job->fetcher->timers, &job->timer, job_due_ns(job)) == WEIR_OK) return true;
+    job->end = FETCH_NO_MEMORY;
+    return false;
+}
+
+bool job_start(struct job *job)
+{
     job->end = FETCH_NO_MEMORY;
     CURL *c = job->answer.curl = curl_easy_init();
     if (!c || !set_request(c, job) || !set_callbacks(c, job) || !set_version(c, job->url) ||
         !set_policy(c, &job->request.limits))
         return false;
-    if (heap_push(&f->timers, &job->timer, job_due_ns(job)) != WEIR_OK) return false;
-    if (curl_multi_add_handle(f->multi, c) == CURLM_OK) job->end = FETCH_WHOLE;
-    else heap_remove(&f->timers, &job->timer);
+    if (curl_multi_add_handle(job->fetcher->multi, c) == CURLM_OK) job->end = FETCH_WHOLE;
     return job->end == FETCH_WHOLE;
 }
 

@@ -10,7 +10,7 @@
 #include "io/process.h"
 #include "peer.h"
 
-enum { MANY = 2000, N_STATES = 7, N_FILLERS = 64, FEW_DESCRIPTORS = 24 };
+enum { MANY = 2000, N_STATES = 7, N_FILLERS = 64, N_IN_VAIN = 100, FEW_DESCRIPTORS = 24 };
 
 static const struct fetcher_options usual;
 
@@ -203,6 +203,60 @@ TEST(connecting_that_takes_too_long_is_given_up_in_each_of_its_steps)
     }
     fetcher_free(s.fetcher);
     states_close(&s);
+}
+
+/* ---- many to one host that is not to be reached ---- */
+
+static void ask_in_vain(struct fetcher *f, struct reader *r, uint64_t tickets[N_IN_VAIN],
+                        unsigned port, unsigned connect_ms)
+{
+    char url[PEER_URL_BYTES];
+    snprintf(url, sizeof url, "https://127.0.0.1:%u/", port);
+    struct fetch_request request = reader_stream(r, url);
+    request.limits.connect_ms = connect_ms;
+    reader_init(r);
+    for (int i = 0; i < N_IN_VAIN; i++) T_EQ(fetcher_send(f, &request, &tickets[i]), WEIR_OK);
+}
+
+TEST(requests_that_wait_for_others_to_connect_end_like_those)
+{
+    struct blackhole b;
+    struct reader r;
+    struct fetcher *f = NULL;
+    struct fetcher_stats stats = {.n_running = 0};
+    uint64_t tickets[N_IN_VAIN];
+    blackhole_open(&b);
+    T_EQ(fetcher_new(&f, NULL, &usual), WEIR_OK);
+    ask_in_vain(f, &r, tickets, b.peer.port, 100);
+    reader_wait_done(&r, N_IN_VAIN);
+    T_EQ(r.n_good, 0);
+    T_EQ(r.result.end, FETCH_SLOW_CONNECT);
+    ask_in_vain(f, &r, tickets, b.peer.port, WAIT_MS);
+    while (stats.n_running < N_IN_VAIN) fetcher_stats(f, &stats);
+    for (int i = 0; i < N_IN_VAIN; i += 2) fetcher_abort(f, tickets[i]);
+    reader_wait_done(&r, N_IN_VAIN / 2);
+    T_EQ(r.result.end, FETCH_ABORTED);
+    T_EQ(r.result.phase, FETCH_CONNECTING);
+    fetcher_free(f);
+    T_EQ(r.n_done, N_IN_VAIN);
+    T_EQ(r.result.end, FETCH_ABORTED);
+    blackhole_close(&b);
+}
+
+TEST(many_who_wait_for_one_host_are_refused_with_the_first)
+{
+    struct peer p = {.fd = -1};
+    struct reader r;
+    struct fetcher *f = NULL;
+    uint64_t tickets[N_IN_VAIN];
+    peer_listen(&p, 1);
+    close(p.fd);
+    T_EQ(fetcher_new(&f, NULL, &usual), WEIR_OK);
+    ask_in_vain(f, &r, tickets, p.port, WAIT_MS);
+    reader_wait_done(&r, N_IN_VAIN);
+    T_EQ(r.n_good, 0);
+    T_EQ(r.result.end, FETCH_NO_CONNECTION);
+    fetcher_free(f);
 }
 
 TEST(a_name_that_leads_nowhere_is_said_so)
