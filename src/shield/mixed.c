@@ -9,6 +9,7 @@
 
 #include "shield/check_digit.h"
 #include "shield/national.h"
+#include "shield/number.h"
 
 enum { MIXED_MAX = 18 };
 
@@ -262,6 +263,49 @@ size_t mixed_national(struct scan *s, size_t at, size_t end)
         return end;
     }
     return 0;
+}
+
+/* One letter apart from all else at a place, perhaps after a hyphen or a space; 0: there is none.
+ */
+static char letter_after(const struct scan *s, size_t end, size_t *letter_end)
+{
+    size_t at = end + (scan_byte(s, end) == '-' || scan_byte(s, end) == ' ');
+    if (!scan_is(s, at, BYTE_UPPER) || scan_is(s, at + 1, BYTE_ALNUM)) return 0;
+    *letter_end = at + 1;
+    return (char)s->text[at];
+}
+
+/* AB 12 34 56 C: two letters before the digits, one after them. */
+static size_t try_nino(struct scan *s, const struct number *n, char letter, size_t end)
+{
+    struct run r = {.len = 9};
+    size_t at = n->start;
+    if (number_digits(n, n->n_groups) != 6 || n->n_groups != 3 || at < 3) return 0;
+    if (s->text[at - 1] != ' ' || !scan_is(s, at - 2, BYTE_UPPER) ||
+        !scan_is(s, at - 3, BYTE_UPPER))
+        return 0;
+    memcpy(r.text, s->text + at - 3, 2);
+    r.text[8] = letter;
+    if (!uk_nino(&r) || !scan_is_apart(s, at - 3, end)) return 0;
+    scan_found(s, at - 3, end, SHIELD_NATIONAL_ID, "uk_nino", 0.75);
+    return end;
+}
+
+size_t number_lettered(struct scan *s, const struct number *n)
+{
+    size_t end = 0;
+    size_t n_digits = number_digits(n, n->n_groups);
+    const struct number_group *last = &n->groups[n->n_groups - 1];
+    if (n->has_plus || n->has_paren || n->is_tail || n_digits < 6 || n_digits > 8) return 0;
+    char letter = letter_after(s, last->end, &end);
+    if (letter == 0) return 0;
+    const char *label = NULL;
+    if (n_digits == 8 && n->n_groups == 1 && letter == dni_letter(n->digits, 8)) label = "es_dni";
+    if (n->n_groups == 3 && letter == 'K' && cl_rut_check(n->digits, n_digits) == 10)
+        label = "cl_rut";
+    if (!label) return try_nino(s, n, letter, end);
+    scan_found(s, n->start, end, SHIELD_NATIONAL_ID, label, 0.95);
+    return end;
 }
 
 size_t match_mixed(struct scan *s, size_t at, size_t end)

@@ -172,7 +172,7 @@ bool ua_tax_is_right(const uint8_t *d)
 
 bool lv_pk_is_right(const uint8_t *d)
 {
-    static const uint8_t weights[10] = {1, 6, 3, 7, 9, 10, 5, 8, 4, 2};
+    static const uint8_t weights[10] = {10, 5, 8, 4, 2, 1, 6, 3, 7, 9};
     return is_dmy(d) && (1 + weigh(d, weights, 10)) % 11 % 10 == d[10];
 }
 

@@ -122,6 +122,7 @@ size_t match_number(struct scan *s, size_t at)
         end = number_card(s, &n);
         size_t national = number_national(s, &n);
         if (national > end) end = national;
+        if (end == 0) end = number_lettered(s, &n);
         if (end == 0) {
             number_birth(s, &n);
             number_phone(s, &n);

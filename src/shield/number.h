@@ -52,6 +52,8 @@ void number_layout(const struct number *n, size_t k, char out[NUMBER_LAYOUT]);
 
 size_t number_card(struct scan *s, const struct number *n);
 size_t number_national(struct scan *s, const struct number *n);
+/* 12345678-Z, 12.345.670-K, AB 12 34 56 C. */
+size_t number_lettered(struct scan *s, const struct number *n);
 size_t number_phone(struct scan *s, const struct number *n);
 void number_birth(struct scan *s, const struct number *n);
 void number_document(struct scan *s, const struct number *n);
