@@ -102,6 +102,9 @@ struct llm_question {
 /* WEIR_UNPROCESSABLE: there was no readable answer in 1 + LLM_REPAIRS; else as talk_ask(). */
 WEIR_MUST_CHECK enum weir_status llm_json(struct agent_case *c, const struct llm_question *q);
 
+/* The text of the last answer as an object, with or without a fence around it; NULL: it is none. */
+const struct weir_json *llm_text_object(struct talk *t);
+
 /* Members of an object; false with `why`: "vagueness: one of low, medium, high". */
 bool json_read_text(const struct weir_json *object, const char *key, size_t most,
                     struct weir_slice *out, char why[LLM_WHY_BYTES]);

@@ -32,7 +32,7 @@ static struct weir_slice without_fence(struct weir_slice s)
     return trim(slice_of(s.ptr + head, s.len - head - FENCE));
 }
 
-static const struct weir_json *object_in_text(struct talk *t)
+const struct weir_json *llm_text_object(struct talk *t)
 {
     struct weir_buf text;
     const struct weir_json *json = NULL;
@@ -42,7 +42,8 @@ static const struct weir_json *object_in_text(struct talk *t)
     enum weir_status st = weir_buf_status(&text);
     if (st == WEIR_OK) st = weir_json_parse(t->doc, s, &json, NULL);
     weir_buf_fini(&text);
-    return st == WEIR_OK ? json : NULL;
+    bool is_object = st == WEIR_OK && weir_json_type_of(json) == WEIR_JSON_OBJECT;
+    return is_object ? json : NULL;
 }
 
 static const struct weir_json *find_object(struct talk *t, char why[LLM_WHY_BYTES])
@@ -51,7 +52,7 @@ static const struct weir_json *find_object(struct talk *t, char why[LLM_WHY_BYTE
     while (!json && (call = talk_next_call(t, call)))
         if (weir_slice_is(agent_text(call, "name"), model_answer_tool))
             json = weir_json_get_str(call, "input");
-    if (!json && t->content) json = object_in_text(t);
+    if (!json && t->content) json = llm_text_object(t);
     if (weir_json_type_of(json) == WEIR_JSON_OBJECT) return json;
     snprintf(why, LLM_WHY_BYTES, "%s",
              t->stop == MODEL_STOP_LENGTH ? "the answer was cut off; it has to be shorter"

@@ -166,6 +166,31 @@ static enum weir_status answer_calls(struct research *r)
     return st;
 }
 
+/* Small models that do not know how to call tools write the plan down; NULL: it is none. */
+static const struct weir_json *written_plan(struct research *r)
+{
+    const struct weir_json *json = r->talk.content ? llm_text_object(&r->talk) : NULL;
+    return weir_json_get_str(json, "op") ? json : NULL;
+}
+
+static enum weir_status answer_plan(struct research *r, const struct weir_json *plan)
+{
+    struct weir_buf text, block;
+    bool is_error = true;
+    weir_buf_init(&text, LLM_MESSAGES_BYTES);
+    weir_buf_init(&block, LLM_MESSAGES_BYTES);
+    enum weir_status st = run_plan(r, plan, &text, &is_error);
+    block_put(&block, "result", weir_buf_slice(&text));
+    talk_keep_answer(&r->talk);
+    talk_say(&r->talk, "user", weir_buf_slice(&block));
+    if (st == WEIR_OK) st = weir_buf_status(&text);
+    if (st == WEIR_OK) st = weir_buf_status(&block);
+    r->n_wrong = is_error ? r->n_wrong + 1 : 0;
+    weir_buf_fini(&block);
+    weir_buf_fini(&text);
+    return st;
+}
+
 /* An answer that has nothing in it at all. */
 static bool is_empty(const struct talk *t)
 {
@@ -195,7 +220,9 @@ static enum weir_status converse(struct research *r)
         /* A conversation that got too long has brought what it has brought. */
         if (st == WEIR_LIMIT && r->n_plans > 0) return WEIR_OK;
         if (st != WEIR_OK) return st;
+        const struct weir_json *plan = written_plan(r);
         if (talk_next_call(&r->talk, NULL)) st = answer_calls(r);
+        else if (plan) st = answer_plan(r, plan);
         else if (is_empty(&r->talk)) ask_again(r);
         else return WEIR_OK;
         if (st != WEIR_OK) return st;

@@ -173,6 +173,20 @@ TEST(relations_that_were_tried_are_counted)
     script_fini(&s);
 }
 
+TEST(a_plan_that_was_written_down_is_run)
+{
+    struct script s;
+    begin(&s, "What is my average of steps?");
+    script_text(&s, "data_science", "{\"op\":\"mean\",\"metric\":\"steps\"}");
+    script_text(&s, "data_science", "```json\n{\"op\":\"aggregate\",\"metric\":\"steps\"}\n```");
+    script_text(&s, "data_science", "Done.");
+    T_OK(n_findings(script_ok(&s, work)) >= 1);
+    T_OK(script_asked(&s, 1, "refused: op: "));
+    T_OK(script_asked(&s, 2, "<data name=\\\"result\\\">"));
+    T_EQ(s.n_asked, 3);
+    script_fini(&s);
+}
+
 TEST(laboratory_results_are_not_used_when_they_may_not_be)
 {
     struct script s;
