@@ -166,7 +166,7 @@ static WEIR_MUST_CHECK enum weir_status set_up(sqlite3 *sqlite, struct store_err
     enum weir_status st = db_exec(sqlite, "PRAGMA page_size=8192;"
                                           "PRAGMA journal_size_limit=33554432");
     if (st == WEIR_OK) st = db_configure(sqlite, DB_WRITER_CACHE_KIB);
-    if (st != WEIR_OK) db_explain(error, "weir.db cannot be read: %s", sqlite3_errmsg(sqlite));
+    if (st != WEIR_OK) db_explain(error, "weir.db cannot be read: %s", db_reason(sqlite, st));
     if (st == WEIR_OK) st = db_migrate(sqlite, error);
     if (st != WEIR_OK) return st;
     st = switch_to_wal(sqlite);

@@ -32,6 +32,9 @@ WEIR_MUST_CHECK enum weir_status db_configure(sqlite3 *sqlite, int cache_kib);
 /* The status for what the connection's last call said. */
 enum weir_status db_status(sqlite3 *sqlite, int rc);
 
+/* Why that was: "the disk is full", or what SQLite says. */
+const char *db_reason(sqlite3 *sqlite, enum weir_status st);
+
 /* Writes a sentence for people; error may be NULL. */
 void db_explain(struct store_error *error, const char *format, ...)
     __attribute__((format(printf, 2, 3)));

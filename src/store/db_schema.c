@@ -62,7 +62,7 @@ enum weir_status db_recognize(sqlite3 *sqlite, int64_t *version, struct store_er
     if (st == WEIR_OK) st = db_ask_int(sqlite, "PRAGMA application_id", &application);
     if (st == WEIR_OK) st = db_ask_int(sqlite, "PRAGMA user_version", version);
     if (st != WEIR_OK) {
-        db_explain(error, "weir.db cannot be read: %s", sqlite3_errmsg(sqlite));
+        db_explain(error, "weir.db cannot be read: %s", db_reason(sqlite, st));
         return st;
     }
     if (n_pages > 0 && application != DB_APPLICATION_ID) {

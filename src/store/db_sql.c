@@ -49,6 +49,11 @@ enum weir_status db_status(sqlite3 *sqlite, int rc)
     }
 }
 
+const char *db_reason(sqlite3 *sqlite, enum weir_status st)
+{
+    return st == WEIR_NO_SPACE ? weir_status_text(st) : sqlite3_errmsg(sqlite);
+}
+
 void db_explain(struct store_error *error, const char *format, ...)
 {
     va_list args;
