@@ -111,8 +111,8 @@ bool data_folder_is_there(const char *folder)
     if (stat(folder, &found) != 0) {
         if (errno != ENOENT) return complain("cannot look into", folder);
         fprintf(stderr,
-                "weir: there is no data folder %s. Name the server's with --data FOLDER, or make "
-                "one by \"weir serve\" or \"weir key create\".\n",
+                "weir: there is no data folder %s. Name another with --data FOLDER, or make it by "
+                "\"weir import FILE\" or \"weir serve\".\n",
                 folder);
         return false;
     }

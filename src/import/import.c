@@ -563,7 +563,8 @@ static enum weir_status unknown(struct run *r, struct weir_slice head)
     describe_head(&text, head);
     weir_buf_append_str(&text, ". Known kinds: ");
     describe_kinds(&text);
-    weir_buf_append_str(&text, " (--kind says which it is; plain tables need a column with dates)");
+    weir_buf_append_str(
+        &text, " (the option kind says which it is; plain tables need a column with dates)");
     (void)fail(r, WEIR_INVALID, "%.*s", (int)text.len, text.ptr);
     weir_buf_fini(&text);
     return WEIR_INVALID;

@@ -326,6 +326,8 @@ bool admit(struct exchange *ex, const struct http_head *head)
     }
     enum weir_status st = router_find(routes, head->method, head->path, &match);
     if (st == WEIR_BAD_METHOD) refuse_method(ex, match.methods);
+    else if (st == WEIR_NOT_FOUND)
+        exchange_error(ex, st, "nothing is at this address; /llms.txt tells what there is");
     else if (st != WEIR_OK) exchange_error(ex, st, NULL);
     if (st != WEIR_OK) return false;
     ex->route = match.route;

@@ -113,8 +113,14 @@ const struct weir_json *resource_read_object(struct exchange *ex, struct weir_js
 {
     const struct weir_json *body = NULL;
     size_t offset = 0;
+    if (exchange_body(ex).len == 0) {
+        exchange_error(ex, WEIR_BAD_REQUEST, "there is no body: it has to be a JSON object");
+        return NULL;
+    }
     enum weir_status st = weir_json_parse(doc, exchange_body(ex), &body, &offset);
     if (st == WEIR_NOMEM || st == WEIR_LIMIT) resource_store_error(ex, st);
+    else if (st == WEIR_JSON_SYNTAX)
+        exchange_error(ex, WEIR_BAD_REQUEST, "the body is not JSON, from byte %zu on", offset);
     else if (st != WEIR_OK)
         exchange_error(ex, WEIR_BAD_REQUEST, "the body is not JSON: %s, at byte %zu",
                        weir_status_text(st), offset);

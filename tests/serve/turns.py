@@ -135,7 +135,7 @@ def answer_knows_what_was_imported_before_the_question():
 @case
 def bodies_that_are_no_request_are_refused_with_the_place():
     rows = [
-        (b"", "invalid_request", "not JSON"),
+        (b"", "invalid_request", "no body"),
         (b"{", "invalid_request", "not JSON"),
         (b'{"messages":[{"role":"user","content":"a"}]} x', "invalid_request", "not JSON"),
         (b'{"messages":[{"role":"user","content":"\xff"}]}', "invalid_request", "not JSON"),
