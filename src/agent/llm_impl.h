@@ -33,7 +33,6 @@ enum {
     LLM_QUOTE_BYTES = 2 << 10,     /* of a wrong answer, when it is quoted */
     LLM_MESSAGES_BYTES = 1 << 20,  /* of a conversation */
     LLM_CONTENT_BYTES = 128 << 10, /* of one answer; a longer one is not read */
-    LLM_VALUES = 8,                /* variables of a prompt */
 };
 
 /* ---- llm_talk.c ---- */
