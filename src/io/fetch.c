@@ -32,11 +32,26 @@ static uint64_t now_ns(void)
 
 /* ---- what libcurl calls ---- */
 
+static struct job *job_of(CURL *curl)
+{
+    char *user = NULL;
+    curl_easy_getinfo(curl, CURLINFO_PRIVATE, &user);
+    return job_checked((void *)user);
+}
+
+/* It ends with this round; libcurl would not take it well if it did here. */
+static void end_soon(struct fetcher *f, struct job *job, enum fetch_end end)
+{
+    job->end = end;
+    pthread_mutex_lock(&f->lock);
+    if (!list_is_linked(&job->aborted_node)) list_push_back(&f->aborted, &job->aborted_node);
+    pthread_mutex_unlock(&f->lock);
+}
+
 static int on_watch(CURL *curl, curl_socket_t fd, int what, void *user, void *known)
 {
     struct fetcher *f = user;
     struct epoll_event event = {.data.fd = fd};
-    (void)curl;
     if (what == CURL_POLL_REMOVE) {
         /* Fails when it was closed before: then the kernel has forgotten it. */
         epoll_ctl(f->epoll_fd, EPOLL_CTL_DEL, fd, NULL);
@@ -44,8 +59,10 @@ static int on_watch(CURL *curl, curl_socket_t fd, int what, void *user, void *kn
     }
     if (what & CURL_POLL_IN) event.events |= EPOLLIN;
     if (what & CURL_POLL_OUT) event.events |= EPOLLOUT;
-    if (epoll_ctl(f->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0) return -1;
-    curl_multi_assign(f->multi, fd, f);
+    /* The kernel has a limit here as well (fs.epoll.max_user_watches). */
+    if (epoll_ctl(f->epoll_fd, known ? EPOLL_CTL_MOD : EPOLL_CTL_ADD, fd, &event) != 0)
+        end_soon(f, job_of(curl), FETCH_NO_DESCRIPTORS);
+    else curl_multi_assign(f->multi, fd, f);
     return 0;
 }
 
@@ -86,11 +103,9 @@ static void end_finished(struct fetcher *f)
     CURLMsg *message;
     int n_left;
     while ((message = curl_multi_info_read(f->multi, &n_left))) {
-        char *user = NULL;
         CURLcode code = message->data.result;
         if (message->msg != CURLMSG_DONE) continue;
-        curl_easy_getinfo(message->easy_handle, CURLINFO_PRIVATE, &user);
-        struct job *job = job_checked((void *)user);
+        struct job *job = job_of(message->easy_handle);
         job_judge_code(job, code);
         conclude(f, job);
     }
@@ -124,7 +139,7 @@ static void act_on_timers(struct fetcher *f)
 
 static void end_as_aborted(struct fetcher *f, struct job *job)
 {
-    job->end = FETCH_ABORTED;
+    if (job->end == FETCH_WHOLE) job->end = FETCH_ABORTED;
     conclude(f, job);
 }
 
@@ -217,7 +232,8 @@ static int wait_ms(const struct fetcher *f)
 static void act(struct fetcher *f, curl_socket_t fd, int what)
 {
     int n_running;
-    CHECK(curl_multi_socket_action(f->multi, fd, what, &n_running) == CURLM_OK);
+    CURLMcode code = curl_multi_socket_action(f->multi, fd, what, &n_running);
+    CHECK(code == CURLM_OK || code == CURLM_OUT_OF_MEMORY);
 }
 
 static void take_event(struct fetcher *f, const struct epoll_event *event)

@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <poll.h>
+#include <sys/epoll.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 
 #include "io/process.h"
 #include "peer.h"
@@ -38,6 +40,20 @@ static void unstick_resolver(void)
 {
     atomic_store(&is_resolver_stuck, false);
     while (atomic_load(&n_resolving) > 0) usleep(1000);
+}
+
+/* ---- a kernel that watches no more ---- */
+
+static atomic_bool is_kernel_full;
+
+__attribute__((visibility("default"))) int epoll_ctl(int epoll_fd, int op, int fd,
+                                                     struct epoll_event *event)
+{
+    if (op == EPOLL_CTL_ADD && atomic_load(&is_kernel_full)) {
+        errno = ENOSPC;
+        return -1;
+    }
+    return (int)syscall(SYS_epoll_ctl, epoll_fd, op, fd, event);
 }
 
 /* ---- the states ---- */
@@ -410,6 +426,29 @@ TEST(a_caller_with_a_loop_needs_no_thread)
     T_EQ(r.result.end, FETCH_ABORTED);
     peer_stop(&p);
     peer_stop(&stalling);
+}
+
+TEST(a_kernel_that_watches_no_more_is_said_so)
+{
+    struct peer p = {.answer = "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\nx"};
+    struct reader r;
+    char url[PEER_URL_BYTES];
+    struct fetcher *f = NULL;
+    reader_init(&r);
+    peer_start(&p);
+    T_EQ(fetcher_new(&f, NULL, &usual), WEIR_OK);
+    peer_url(&p, "127.0.0.1", url);
+    struct fetch_request request = reader_post(&r, url);
+    atomic_store(&is_kernel_full, true);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(&r, 1);
+    T_EQ(r.result.end, FETCH_NO_DESCRIPTORS);
+    atomic_store(&is_kernel_full, false);
+    T_EQ(fetcher_send(f, &request, NULL), WEIR_OK);
+    reader_wait_done(&r, 2);
+    T_EQ(r.result.end, FETCH_WHOLE);
+    fetcher_free(f);
+    peer_stop(&p);
 }
 
 /* ---- from within ---- */
