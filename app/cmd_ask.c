@@ -4,6 +4,7 @@
  * standard output, and who works on it to standard error.
  */
 #include <stdio.h>
+#include <unistd.h>
 
 #include <weir/json.h>
 
@@ -45,6 +46,7 @@ struct asking {
     const char *folder;
     char turn[ID_BYTES];
     struct control_stream stream;
+    int cancel_fd;     /* -1: not cancelled */
     int signal_number; /* what ended the watching */
 };
 
@@ -101,17 +103,17 @@ static enum watcher_more read_stream(void *user, struct watcher *w)
     return more == CONTROL_MORE ? WATCHER_MORE : WATCHER_ENDED;
 }
 
-/* The turn's last event says that it was cancelled, so the watching goes on until then. */
+/*
+ * The turn's last event says that it was cancelled, so the watching goes on until then. Nobody
+ * waits for the answer: should the server hang, another Ctrl-C still has to be heard.
+ */
 static bool cancel_turn(void *user)
 {
     struct asking *a = user;
     char path[PATH_BYTES];
-    struct control_answer answer;
     snprintf(path, PATH_BYTES, "/v1/turns/%s/cancel?user=%s", a->turn, a->user);
-    enum weir_status st = control_call(a->folder, "POST", path, (struct weir_slice){0}, &answer);
-    bool is_taken = st == WEIR_OK && (answer.status == 202 || answer.status == 409);
-    weir_buf_fini(&answer.body);
-    return is_taken;
+    if (a->cancel_fd < 0) a->cancel_fd = control_post(a->folder, path);
+    return a->cancel_fd >= 0;
 }
 
 static int watch_turn(struct asking *a)
@@ -138,6 +140,7 @@ static int ask(const char *folder, void *user)
     if (st != WEIR_OK) return complain(&(struct control_answer){.status = 0}, st);
     exit_status = watch_turn(a);
     control_stream_close(&a->stream);
+    if (a->cancel_fd >= 0) close(a->cancel_fd);
     if (a->stream.answer.status != 200 && a->signal_number == 0 && exit_status != EXIT_DONE)
         return complain(&a->stream.answer, WEIR_OK);
     weir_buf_fini(&a->stream.answer.body);
@@ -169,7 +172,7 @@ static int run_with(struct asking *a, const char *data)
 
 static int run(int argc, char **argv)
 {
-    struct asking a = {.user = "me"};
+    struct asking a = {.user = "me", .cancel_fd = -1};
     a.options.notes = stderr;
     a.options.hint = "· weir trace shows every step";
     const char *data = NULL;

@@ -103,6 +103,14 @@ enum weir_status control_call(const char *folder, const char *method, const char
     return is_answered ? WEIR_OK : WEIR_IO;
 }
 
+int control_post(const char *folder, const char *path)
+{
+    int fd = connect_to(folder);
+    if (fd < 0 || send_request(fd, "POST", path, (struct weir_slice){0})) return fd;
+    close(fd);
+    return -1;
+}
+
 /* In HTTP/1.0, so that the answer comes as it is, without chunks, and ends with the connection. */
 static bool send_watch(int fd, const char *path)
 {

@@ -22,6 +22,12 @@ WEIR_MUST_CHECK enum weir_status control_call(const char *folder, const char *me
                                               const char *path, struct weir_slice body,
                                               struct control_answer *answer);
 
+/*
+ * POSTs without waiting for the answer, for those who must not wait. The descriptor, to be closed
+ * when the request may be forgotten; -1 when there is nobody to send it to.
+ */
+int control_post(const char *folder, const char *path);
+
 /* Bytes of an answer as they come. False: no more is wanted. */
 typedef bool (*control_piece_fn)(void *user, struct weir_slice piece);
 

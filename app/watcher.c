@@ -200,8 +200,6 @@ static void on_key(void *user, const struct key *key)
     if (key->kind == KEY_CONTROL && key->code == 'C') meaning = CANCEL_KEY_INTERRUPT;
     if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
     if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
-    /* Before its first event a stream can be left, too. */
-    if (w->state.phase == UI_WAITING && !w->state.cancel.is_running) cancel_begin(&w->state.cancel);
     act(w, cancel_press(&w->state.cancel, meaning, w->state.now_ns));
 }
 
@@ -298,6 +296,7 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
     unsigned rows;
     w->source = source;
     ui_state_connection(&w->state, UI_CONNECTED);
+    cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
     if (w->has_tty && tty_open()) {
         tty_size(&columns, &rows);
         struct view_options options = {.is_quiet = w->options.is_quiet, .hint = w->options.hint};

@@ -179,7 +179,8 @@ void ui_state_run(struct ui_state *s)
     if (s->phase == UI_RUNNING) return;
     s->phase = UI_RUNNING;
     s->started_ns = s->now_ns;
-    cancel_begin(&s->cancel);
+    /* Somebody may have pressed Escape while nothing had come yet. */
+    if (!s->cancel.is_running) cancel_begin(&s->cancel);
 }
 
 void ui_state_end(struct ui_state *s, enum ui_phase phase)

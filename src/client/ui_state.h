@@ -7,7 +7,8 @@
  * 1. ui_state_init().
  * 2. ui_state_tick() with the time, before each of the following.
  * 3. ui_state_event() for each event of a turn; or a model's stream with ui_message_handlers.
- *    ui_state_connection() when the connection changes, cancel_press() on `cancel` for keys.
+ *    ui_state_connection() when the connection changes, cancel_press() on `cancel` for keys;
+ *    cancel_begin() where what has not begun to come can be cancelled, too.
  * 4. ui_state_fini().
  *
  * An agent that begins again (after a crash of the server) begins with nothing; so does the

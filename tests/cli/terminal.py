@@ -507,6 +507,23 @@ class Tests:
                                  f"{keys} cancels the turn", terminal.screen())
                 terminal.close()
                 server.terminate()
+        self.ask_hung(folder, question)
+
+    def ask_hung(self, folder, question):
+        """A server that hangs cannot hold the terminal."""
+        with self.serve(folder) as server:
+            terminal = Terminal(self.weir, command=f"$WEIR ask '{question}' --data {folder}")
+            self.count.check(terminal.wait(lambda: terminal.child() and re.search(
+                r"\d s", terminal.screen())), "it runs")
+            server.send_signal(signal.SIGSTOP)
+            terminal.keys("C-c")
+            self.count.check(terminal.wait_text("cancelling"), "a hung server is being asked")
+            terminal.keys("C-c")
+            self.count.check(terminal.wait_text("status 3") and terminal.wait_end()
+                             and sane(terminal), "Ctrl-C twice quits", terminal.screen())
+            server.send_signal(signal.SIGCONT)
+            terminal.close()
+            server.terminate()
 
 
 def state_of(child):

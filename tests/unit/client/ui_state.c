@@ -55,6 +55,18 @@ TEST(a_turn_that_starts_runs_and_can_be_cancelled)
     end();
 }
 
+TEST(a_question_from_before_the_first_event_stays)
+{
+    begin();
+    cancel_begin(&state->cancel);
+    T_EQ(cancel_press(&state->cancel, CANCEL_KEY_ESCAPE, 1000), CANCEL_ASK);
+    event("turn.started", "{\"turn_id\":\"turn_1\"}");
+    T_EQ(cancel_press(&state->cancel, CANCEL_KEY_ESCAPE, 2000), CANCEL_NOW);
+    event("agent.started", "{\"agent\":\"a\"}");
+    T_OK(state->cancel.is_cancelled);
+    end();
+}
+
 TEST(agents_are_lanes_with_thoughts)
 {
     begin();
