@@ -12,6 +12,7 @@
  * go on with is printed then.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,10 +24,9 @@ static bool on_event(void *user, const struct weir_sse_event *event, uint64_t se
     (void)seq;
     printf("%.*s %.*s\n", (int)event->type.len, event->type.ptr, (int)event->data.len,
            event->data.ptr);
-    fflush(stdout);
     if (weir_slice_is(event->type, "turn.completed")) *status = 0;
     if (weir_slice_is(event->type, "turn.failed")) *status = 1;
-    return true;
+    return fflush(stdout) == 0; /* otherwise nobody reads on */
 }
 
 static void on_error(void *user, const struct weir_stream_error *error)
@@ -83,6 +83,7 @@ int main(int argc, char **argv)
         fprintf(stderr, "usage: follow_turn SERVER TURN [LAST-ID]\n");
         return 2;
     }
+    signal(SIGPIPE, SIG_IGN); /* a server that is gone is no reason to go */
     if (weir_client_new(&client, &options) != WEIR_OK) return 2;
     int status = follow(client, argv);
     weir_client_free(client);

@@ -12,6 +12,7 @@
  * Exit status: 0 the stream has ended for good, 1 it failed.
  */
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -44,9 +45,8 @@ static bool print_lines(struct follower *f)
 {
     bool is_good = weir_buf_status(&f->lines) == WEIR_OK;
     if (is_good) fwrite(f->lines.ptr, 1, f->lines.len, stdout);
-    fflush(stdout);
     weir_buf_reset(&f->lines);
-    return is_good;
+    return is_good && fflush(stdout) == 0; /* otherwise nobody reads on */
 }
 
 /* Goes on behind this offset. False: the stream is closed, or cannot be understood. */
@@ -101,6 +101,7 @@ int main(int argc, char **argv)
     struct weir_client *client;
     struct follower f = {.url = argc > 1 ? argv[1] : "", .status = WEIR_IO};
     const char *key = getenv("WEIR_KEY");
+    signal(SIGPIPE, SIG_IGN); /* a server that is gone is no reason to go */
     if (argc < 2 || argc > 3 || weir_client_new(&client, &options) != WEIR_OK) return 2;
     f.n_base = strcspn(f.url, "?");
     f.is_durable = strstr(f.url, "live=sse") != NULL;
