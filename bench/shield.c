@@ -156,8 +156,7 @@ static const char *const bad[] = {
     "phone 1 ",
     "\xC3\xA9@",
     "\xE7\x94\xB5",
-    "\xE7\x94\xB5"
-    "1",
+    "\xE7\x94\xB5\x31",
     "x.com",
     "www.",
     "is 1",
