@@ -153,3 +153,78 @@ bool base64url_read(struct weir_slice text, void *out, size_t len)
     /* What is left over is zero, or one text would have several spellings. */
     return (held & ((1u << n_bits) - 1)) == 0;
 }
+
+/* One direction of GCM with the key, nonce and bound bytes given; NULL: no memory. */
+static EVP_CIPHER_CTX *gcm_begin(const unsigned char *key, const unsigned char *nonce,
+                                 struct weir_slice bound, int is_sealing)
+{
+    int n;
+    EVP_CIPHER_CTX *gcm = EVP_CIPHER_CTX_new();
+    if (!gcm) return NULL;
+    CHECK(bound.len <= INT_MAX);
+    CHECK(EVP_CipherInit_ex(gcm, EVP_aes_256_gcm(), NULL, key, nonce, is_sealing) == 1);
+    if (bound.len > 0)
+        CHECK(EVP_CipherUpdate(gcm, NULL, &n, (const unsigned char *)bound.ptr, (int)bound.len) ==
+              1);
+    return gcm;
+}
+
+/* Room for len more bytes at the end of the buffer; NULL: a failure sticks. */
+static unsigned char *grow(struct weir_buf *out, size_t len)
+{
+    static const char zeros[256];
+    size_t at = out->len;
+    for (size_t left = len; left > 0 && weir_buf_status(out) == WEIR_OK;) {
+        size_t n = left < sizeof zeros ? left : sizeof zeros;
+        weir_buf_append(out, zeros, n);
+        left -= n;
+    }
+    return weir_buf_status(out) == WEIR_OK ? (unsigned char *)out->ptr + at : NULL;
+}
+
+void aead_seal(struct weir_buf *out, const unsigned char key[AEAD_KEY_BYTES],
+               const unsigned char nonce[AEAD_NONCE_BYTES], struct weir_slice bound,
+               struct weir_slice plain)
+{
+    int n = 0;
+    CHECK(plain.len <= INT_MAX);
+    unsigned char *to = grow(out, plain.len + AEAD_TAG_BYTES);
+    if (!to) return;
+    EVP_CIPHER_CTX *gcm = gcm_begin(key, nonce, bound, 1);
+    if (!gcm) {
+        out->status = WEIR_NOMEM;
+        return;
+    }
+    if (plain.len > 0)
+        CHECK(EVP_CipherUpdate(gcm, to, &n, (const unsigned char *)plain.ptr, (int)plain.len) == 1);
+    CHECK(EVP_CipherFinal_ex(gcm, to + n, &n) == 1);
+    CHECK(EVP_CIPHER_CTX_ctrl(gcm, EVP_CTRL_GCM_GET_TAG, AEAD_TAG_BYTES, to + plain.len) == 1);
+    EVP_CIPHER_CTX_free(gcm);
+}
+
+bool aead_open(struct weir_buf *out, const unsigned char key[AEAD_KEY_BYTES],
+               const unsigned char nonce[AEAD_NONCE_BYTES], struct weir_slice bound,
+               struct weir_slice sealed)
+{
+    unsigned char tag[AEAD_TAG_BYTES];
+    int n = 0;
+    size_t before = out->len;
+    if (sealed.len < AEAD_TAG_BYTES || sealed.len > INT_MAX) return false;
+    size_t len = sealed.len - AEAD_TAG_BYTES;
+    memcpy(tag, sealed.ptr + len, sizeof tag);
+    unsigned char *to = grow(out, len);
+    EVP_CIPHER_CTX *gcm = to || len == 0 ? gcm_begin(key, nonce, bound, 0) : NULL;
+    if (!gcm) return false;
+    if (len > 0)
+        CHECK(EVP_CipherUpdate(gcm, to, &n, (const unsigned char *)sealed.ptr, (int)len) == 1);
+    CHECK(EVP_CIPHER_CTX_ctrl(gcm, EVP_CTRL_GCM_SET_TAG, AEAD_TAG_BYTES, tag) == 1);
+    unsigned char none[AEAD_TAG_BYTES];
+    bool is_right = EVP_CipherFinal_ex(gcm, none, &n) == 1;
+    EVP_CIPHER_CTX_free(gcm);
+    /* What was decrypted and is not right is nobody's business. */
+    if (!is_right && len > 0) {
+        OPENSSL_cleanse(to, len);
+        out->len = before;
+    }
+    return is_right;
+}

@@ -40,3 +40,20 @@ void base64url_write(struct weir_buf *out, struct weir_slice bytes);
 
 /* Exactly len bytes; false when the text is not what base64url_write() makes of any such. */
 bool base64url_read(struct weir_slice text, void *out, size_t len);
+
+/* ---- AES-256-GCM (NIST SP 800-38D) ---- */
+
+enum { AEAD_KEY_BYTES = 32, AEAD_NONCE_BYTES = 12, AEAD_TAG_BYTES = 16 };
+
+/*
+ * Appends what `plain` is under the key, and the tag. A nonce must never be used twice with a key.
+ * `bound` is not hidden, but opening needs the same. A failure sticks in the buffer.
+ */
+void aead_seal(struct weir_buf *out, const unsigned char key[AEAD_KEY_BYTES],
+               const unsigned char nonce[AEAD_NONCE_BYTES], struct weir_slice bound,
+               struct weir_slice plain);
+
+/* Appends the plain bytes; false, with nothing appended, when any of the bytes is not right. */
+bool aead_open(struct weir_buf *out, const unsigned char key[AEAD_KEY_BYTES],
+               const unsigned char nonce[AEAD_NONCE_BYTES], struct weir_slice bound,
+               struct weir_slice sealed);

@@ -118,3 +118,32 @@ TEST(base64url_is_read_as_it_is_written_and_in_no_other_way)
         for (size_t len = 0; len < 4; len++)
             T_OK(!base64url_read(weir_slice_of(wrong[i]), bytes, len));
 }
+
+/* Test cases 13 and 14 of the paper that proposed GCM (McGrew and Viega). */
+TEST(aes_gcm_gives_the_published_bytes)
+{
+    static const unsigned char zeros[AEAD_KEY_BYTES];
+    static const unsigned char want[32] = {0xce, 0xa7, 0x40, 0x3d, 0x4d, 0x60, 0x6b, 0x6e,
+                                           0x07, 0x4e, 0xc5, 0xd3, 0xba, 0xf3, 0x9d, 0x18,
+                                           0xd0, 0xd1, 0xc8, 0xa7, 0x99, 0x99, 0x6b, 0xf0,
+                                           0x26, 0x5b, 0x98, 0xb5, 0xd4, 0x8a, 0xb9, 0x19};
+    static const unsigned char empty[16] = {0x53, 0x0f, 0x8a, 0xfb, 0xc7, 0x45, 0x36, 0xb9,
+                                            0xa9, 0x63, 0xb4, 0xf1, 0xc4, 0xcb, 0x73, 0x8b};
+    struct weir_slice none = {NULL, 0};
+    struct weir_buf out, back;
+    weir_buf_init(&out, 1024);
+    weir_buf_init(&back, 1024);
+    aead_seal(&out, zeros, zeros, none, (struct weir_slice){(const char *)zeros, 16});
+    T_EQ_SLICE(weir_buf_slice(&out), ((struct weir_slice){(const char *)want, sizeof want}));
+    T_OK(aead_open(&back, zeros, zeros, none, weir_buf_slice(&out)));
+    T_EQ_SLICE(weir_buf_slice(&back), ((struct weir_slice){(const char *)zeros, 16}));
+    weir_buf_reset(&out);
+    aead_seal(&out, zeros, zeros, none, none);
+    T_EQ_SLICE(weir_buf_slice(&out), ((struct weir_slice){(const char *)empty, sizeof empty}));
+    weir_buf_reset(&back);
+    T_OK(aead_open(&back, zeros, zeros, none, weir_buf_slice(&out)));
+    T_OK(!aead_open(&back, zeros, zeros, (struct weir_slice){"x", 1}, weir_buf_slice(&out)));
+    T_EQ(back.len, 0);
+    weir_buf_fini(&back);
+    weir_buf_fini(&out);
+}
