@@ -131,8 +131,8 @@ static void add_docs(struct commit *c, const struct run *r, const struct flow_st
     }
 }
 
-/* The fence has looked at its version by then. */
-static void add_record(struct commit *c, const struct run *r, const struct run_record *record)
+/* The fence has looked at its version by then. False: there is no memory. */
+static bool add_record(struct commit *c, const struct run *r, const struct run_record *record)
 {
     struct weir_buf body;
     struct run_record with_cost = *record;
@@ -140,9 +140,10 @@ static void add_record(struct commit *c, const struct run *r, const struct run_r
     weir_buf_init(&body, RECORD_BYTES);
     flow_run_write(&body, &with_cost);
     bool is_whole = weir_buf_status(&body) == WEIR_OK;
-    struct doc_key key = is_whole ? key_of(flow_run_kind, r) : (struct doc_key){0};
-    commit_put(c, key, DOC_ANY_VERSION, r->owner, weir_buf_slice(&body));
+    if (is_whole)
+        commit_put(c, key_of(flow_run_kind, r), DOC_ANY_VERSION, r->owner, weir_buf_slice(&body));
     weir_buf_fini(&body);
+    return is_whole;
 }
 
 static void add_end(struct commit *c, const struct run *r)
@@ -164,7 +165,7 @@ static size_t final_bytes(const struct run *r)
     return n;
 }
 
-static void add_final(struct commit *c, const struct run *r)
+static bool add_final(struct commit *c, const struct run *r)
 {
     const struct flow_step *s = r->step;
     char id[STEP_ID_BYTES];
@@ -177,8 +178,9 @@ static void add_final(struct commit *c, const struct run *r)
     if (has_body && !s->has_failed) add_docs(c, r, s);
     if (r->hook) add_events(c, r, weir_buf_slice(&r->hook->events));
     add_docs(c, r, r->hook);
-    if (r->final == FINAL_END) add_end(c, r);
-    else add_record(c, r, &r->next);
+    if (r->final != FINAL_END) return add_record(c, r, &r->next);
+    add_end(c, r);
+    return true;
 }
 
 /* Under the lock. Nothing goes out before the timer says so. */
@@ -221,12 +223,24 @@ static bool add_saves(struct commit *c, struct run *r, bool is_final)
 }
 
 /* In mid-step; what is final has a newer one, or none is needed any more. */
-static void add_record_during(struct commit *c, struct run *r)
+static bool add_record_during(struct commit *c, struct run *r)
 {
     struct run_record record = r->opening ? r->opening->record : r->during;
     record.step_usd = r->step_usd;
-    add_record(c, r, &record);
     r->is_record_flying = true;
+    return add_record(c, r, &record);
+}
+
+/* All that the next commit has. False: there is no memory. */
+static bool fill_commit(struct commit *c, struct run *r, bool is_final)
+{
+    commit_decide(c, false, fence, r);
+    add_opening(c, r);
+    add_events(c, r, weir_buf_slice(&r->events));
+    bool has_cost = add_saves(c, r, is_final);
+    r->is_record_flying = false;
+    if (is_final) return add_final(c, r);
+    return (!has_cost && !r->opening) || add_record_during(c, r);
 }
 
 static enum flight next_flight(const struct run *r)
@@ -252,17 +266,11 @@ static struct commit *next_commit(struct run *r)
     if (flight == FLIGHT_NONE) return NULL;
     struct commit *c = commit_new(r->events.len + r->saves_bytes + hook_bytes(r->opening) +
                                   OP_BYTES + RECORD_BYTES + (is_final ? final_bytes(r) : 0));
-    if (!c) {
+    if (!c || !fill_commit(c, r, is_final)) {
+        commit_free(c);
         pause_outbox(r);
         return NULL;
     }
-    commit_decide(c, false, fence, r);
-    add_opening(c, r);
-    add_events(c, r, weir_buf_slice(&r->events));
-    bool has_cost = add_saves(c, r, is_final);
-    r->is_record_flying = false;
-    if (!is_final && (has_cost || r->opening)) add_record_during(c, r);
-    if (is_final) add_final(c, r);
     if (is_final) r->final_state = FINAL_FLIES;
     r->flight = flight;
     r->n_flying = r->events.len;

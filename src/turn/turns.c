@@ -95,9 +95,11 @@ static void on_begin(struct flow_step *s)
 /* ---- the last commit ---- */
 
 /* What clients are told of a failure: the codes of the specification, and no others. */
-static enum weir_status code_of(enum weir_status st)
+static enum weir_status code_of(enum weir_status st, const struct turns *t)
 {
     switch (st) {
+    /* What takes minutes is a model. */
+    case WEIR_TIMEOUT: return t->options.models ? WEIR_UPSTREAM : WEIR_INTERNAL;
     case WEIR_CANCELLED:
     case WEIR_COST:
     case WEIR_UPSTREAM:
@@ -109,7 +111,7 @@ static enum weir_status code_of(enum weir_status st)
 
 static void put_error(struct weir_buf *out, struct flow_step *s, const struct flow_failure *f)
 {
-    const char *code = weir_status_name(code_of(f->code));
+    const char *code = weir_status_name(code_of(f->code, flow_user(s)));
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "code");
     weir_json_put_str(out, code);

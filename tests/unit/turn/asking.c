@@ -3,12 +3,15 @@
  * Turns whose agents ask a model: passes, what is recorded and paid for, thoughts, failures, the
  * cap on cost, and the end of calls. The model is the test's own: it answers when it is told to.
  */
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "agent/agent.h"
+#include "base/fault.h"
 #include "desk.h"
 
 /* ---- a model ---- */
@@ -35,6 +38,8 @@ static struct scene {
     char asked[MAX_CALLS][64]; /* the messages of each call */
     unsigned n_questions;      /* of the main agent in its step; of the others: none */
     atomic_uint kills_in_pass; /* the pass of the main agent that kills; 0: none */
+    unsigned fails_at;         /* the allocation that fails from the first pass on; 0: none */
+    bool has_failed;           /* it did */
     atomic_bool changes_question;
     bool supporter_asks, is_soft;
     atomic_uint_fast64_t waited_ms;
@@ -211,6 +216,7 @@ enum weir_status agent_work(struct agent_case *c, const char *agent, struct weir
     emit(c, "agent.started", "{}");
     unsigned pass = is_main ? atomic_fetch_add(&stage->n_passes, 1) + 1 : 0;
     if (is_main && pass == atomic_load(&stage->kills_in_pass)) raise(SIGKILL);
+    if (pass == 1 && stage->fails_at > 0) fault_arm(FAULT_ALLOC, stage->fails_at, FAULT_ONCE);
     enum weir_status st = ask_all(c, agent, is_main ? stage->n_questions : 1, out);
     if (st == WEIR_OK) emit(c, "agent.completed", "{}");
     return st;
@@ -219,6 +225,8 @@ enum weir_status agent_work(struct agent_case *c, const char *agent, struct weir
 enum weir_status agent_reflect(struct agent_case *c, struct weir_buf *out)
 {
     (void)c;
+    if (stage->fails_at > 0) stage->has_failed = fault_count(FAULT_ALLOC) >= stage->fails_at;
+    fault_disarm_all();
     weir_buf_append_str(out, "{}");
     return WEIR_OK;
 }
@@ -534,6 +542,62 @@ TEST(the_time_of_waiting_is_told)
     wait_ended(1, false);
     T_EQ(stage->waited_ms, 5000);
     close_stage();
+}
+
+/* ---- memory ---- */
+
+static bool has_ended(void)
+{
+    pthread_mutex_lock(&desk.lock);
+    bool is_sealed = desk.n_sealed > 0;
+    pthread_mutex_unlock(&desk.lock);
+    return is_sealed;
+}
+
+/* A store that cannot write any more leaves its turns to the next start. */
+static void live_without_memory(const char *folder)
+{
+    char id[TURN_ID_LEN + 1];
+    open_with(folder, &with_model);
+    begin_turn(id);
+    while (!has_ended() && store_is_writable(desk.store) == WEIR_OK) {
+        fake_clock_advance(&desk.clock, 2000ull * 1000000);
+        flow_wake(desk.turns->flow);
+        sched_yield();
+    }
+    stage->has_failed |= fault_count(FAULT_ALLOC) >= stage->fails_at;
+    fault_disarm_all();
+    if (has_ended()) look(id);
+    bool is_good = !has_ended() || says(turn_text, "\"status\":\"completed\"");
+    close_stage();
+    _exit(is_good ? 0 : 1);
+}
+
+/* In a process of its own, which the store may end; true while the nth allocation was reached. */
+static bool fail_nth(unsigned nth)
+{
+    char folder[300];
+    int status = 0;
+    set_stage(1);
+    stage->fails_at = nth;
+    snprintf(folder, sizeof folder, "%s/%u", t_temp_dir(), nth);
+    pid_t child = fork();
+    if (child == 0) {
+        dup2(open("/dev/null", O_WRONLY), STDERR_FILENO);
+        live_without_memory(folder);
+    }
+    T_EQ(waitpid(child, &status, 0), child);
+    bool was_aborted = WIFSIGNALED(status) && WTERMSIG(status) == SIGABRT;
+    T_OK(was_aborted || (WIFEXITED(status) && WEXITSTATUS(status) == 0));
+    return was_aborted || stage->has_failed;
+}
+
+/* Every third one, each of the three beginnings in one run or another. */
+TEST(an_allocation_that_fails_costs_an_attempt_at_most)
+{
+    unsigned n = 1 + (unsigned)(t_random() % 3);
+    while (n < 1000 && fail_nth(n)) n += 3;
+    T_OK(n > 20 && n < 1000);
 }
 
 /* ---- looking back ---- */
