@@ -22,7 +22,7 @@ enum {
     OFFENCES_BYTES = 8 << 10,
     PART_BYTES = 64 << 10, /* of each part of what is told */
     UNIT_BYTES = 48,
-    KNOWN = TEXT_KNOWN + 2 * SYNTHESIS_FINDINGS,
+    KNOWN = TEXT_KNOWN + SYNTHESIS_FINDINGS,
 };
 
 /* What is told, part by part. */
@@ -394,23 +394,17 @@ static enum weir_status write_and_amend(struct writing *w)
     return st;
 }
 
-/* Windows that were looked at may be named, whatever came out of them. */
-static enum weir_status know_windows(struct writing *w)
+/*
+ * Windows that were looked at may be named, whatever came out of them, and so may their length in
+ * days. A length alone is no known number: it could be said of anything.
+ */
+static void know_windows(struct writing *w)
 {
-    struct synthesis *s = w->s;
+    const struct synthesis *s = w->s;
     for (size_t i = 0; i < s->n_findings; i++) {
-        const struct told *f = s->findings[i];
-        struct weir_slice window = agent_text(f->finding, "window");
-        char text[64];
+        struct weir_slice window = agent_text(s->findings[i]->finding, "window");
         if (window.len > 0) w->known[w->input.n_known++] = window;
-        if (!f->has_plan || f->plan.window.last == 0) continue;
-        int len = snprintf(text, sizeof text, "the last %u days", f->plan.window.last);
-        char *copy = arena_alloc(s->c->arena, sizeof text);
-        if (!copy) return s->c->arena->status;
-        memcpy(copy, text, sizeof text);
-        w->known[w->input.n_known++] = slice_of(copy, (size_t)len);
     }
-    return WEIR_OK;
 }
 
 enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger, struct outcome *o)
@@ -429,8 +423,8 @@ enum weir_status llm_synthesis(struct synthesis *s, const struct ledger *ledger,
                                     {"wishes", weir_buf_slice(&t.wishes)}};
     talk_begin(&w.talk, s->c, MODEL_MAIN, is_briefing ? "briefing" : "synthesis", values, 5);
     w.talk.request.max_tokens = ANSWER_TOKENS;
-    enum weir_status st = know_windows(&w);
-    if (st == WEIR_OK) st = write_and_amend(&w);
+    know_windows(&w);
+    enum weir_status st = write_and_amend(&w);
     weir_buf_fini(&w.unfit);
     talk_end(&w.talk);
     telling_end(&t);

@@ -127,20 +127,35 @@ TEST(of_what_was_rejected_neither_claim_nor_number_is_told)
     script_fini(&s);
 }
 
-TEST(windows_that_were_looked_at_may_be_named)
+static void look_at_90_days(struct script *s)
 {
-    struct script s;
-    begin(&s, "rejected");
+    begin(s, "rejected");
     desk_set(
-        &s.d, "run_main_agent",
+        &s->d, "run_main_agent",
         "{\"agent\":\"data_science\",\"text\":\"\",\"facts\":[],\"findings\":[{\"id\":"
         "\"ds-001\",\"claim\":\"c\",\"kind\":\"trend\",\"window\":\"2025-03-21 .. 2025-06-18\","
         "\"plan\":{\"op\":\"trend\",\"metric\":\"resting_heart_rate\",\"window\":{\"last_days\":"
         "90}},\"answer\":{},\"entries\":[]}]}");
+}
+
+TEST(windows_that_were_looked_at_may_be_named)
+{
+    struct script s;
+    look_at_90_days(&s);
     script_text(&s, "synthesis",
                 "The last 90 days, from 21 March to 18 June 2025, do not show a trend.");
     T_OK(desk_holds(script_text_of(script_ok(&s, agent_synthesize), "answer"), "The last 90 days"));
     T_EQ(s.n_asked, 1);
+    script_fini(&s);
+}
+
+TEST(length_of_a_window_is_no_number_for_other_things)
+{
+    struct script s;
+    look_at_90_days(&s);
+    script_text(&s, "synthesis", "It is about 90. The last 90 days do not show a trend.");
+    T_EQ_STR(script_text_of(script_ok(&s, agent_synthesize), "answer"),
+             "The last 90 days do not show a trend.");
     script_fini(&s);
 }
 
