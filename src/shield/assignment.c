@@ -77,7 +77,7 @@ static size_t value_end(const struct scan *s, size_t from, unsigned char quote)
         if (quote ? c == quote || c == '\n' || c == '\\' : is_value_end(c) || c == '&') break;
         end++;
     }
-    while (!quote && end > from && strchr(".:!?", s->text[end - 1])) end--;
+    while (!quote && end > from && strchr(".:?", s->text[end - 1])) end--;
     return end;
 }
 

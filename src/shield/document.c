@@ -44,10 +44,22 @@ void number_document(struct scan *s, const struct number *n)
     add_document(s, n->groups[0].start, n->groups[k - 1].end);
 }
 
+/* D123-4567-8901: the end with the groups that hyphens join to a run. */
+static size_t with_groups(const struct scan *s, size_t at, size_t end)
+{
+    while (scan_byte(s, end) == '-') {
+        size_t to = scan_run(s, end + 1, BYTE_UPPER | BYTE_DIGIT, DOCUMENT_MAX);
+        if (to == end + 1 || to - at > DOCUMENT_MAX) break;
+        end = to;
+    }
+    return end;
+}
+
 /* Letters and digits, at least four of them digits; upper case, as it is printed. */
 size_t mixed_document(struct scan *s, size_t at, size_t end)
 {
     size_t n_digits = 0;
+    end = with_groups(s, at, end);
     if (end - at < DOCUMENT_MIN || end - at > DOCUMENT_MAX || !scan_is_apart(s, at, end)) return 0;
     for (size_t i = at; i < end; i++) {
         n_digits += scan_is(s, i, BYTE_DIGIT);

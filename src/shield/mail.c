@@ -91,6 +91,18 @@ static void cut_tld(const struct scan *s, struct host *h)
     if (tld_is_known(ascii)) h->end = end;
 }
 
+/* "a@x.orgb@y.org": the longest beginning of the last label that is a domain ends the address. */
+static void cut_glued(const struct scan *s, struct host *h)
+{
+    for (size_t end = h->end; end > h->tld + 1; end--) {
+        struct weir_slice tld = {(const char *)s->text + h->tld, end - h->tld};
+        if (end < h->end && tld_is_known(tld)) {
+            h->end = end;
+            return;
+        }
+    }
+}
+
 static bool is_domain(const struct scan *s, const struct host *h)
 {
     struct weir_slice tld = host_tld(s, h);
@@ -115,6 +127,9 @@ size_t match_mail(struct scan *s, size_t at)
     if (from == at) from = trim_local(s, atoms_before(s, at, s->mail_done), at);
     if (from == at || !host_read(s, at + 1, &h)) return at + 1;
     cut_tld(s, &h);
+    if (scan_byte(s, h.end) == '@') cut_glued(s, &h);
+    /* Markdown's emphasis is around the address. */
+    if (s->text[from] == '_' && scan_byte(s, h.end) == '_' && from + 1 < at) from++;
     if (h.end - from > MAIL_MAX || has_double_dot(s, from, at) || !is_domain(s, &h)) return at + 1;
     if (is_remote(s, from, at, h.end)) return h.end;
     s->mail_done = h.end;

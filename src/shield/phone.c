@@ -136,26 +136,32 @@ static bool is_nanp(const uint8_t *d)
     return d[0] >= 2 && d[3] >= 2 && !(d[1] == 9 && d[2] == 9 && d[0] == 9);
 }
 
+static bool is_one_of(const char *layout, const char *const *list, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(layout, list[i]) == 0) return true;
+    return false;
+}
+
 /* What number_layout() gives of numbers in North America, in order of how sure they are. */
 static double nanp_score(const struct number *n, const char *layout, size_t skip)
 {
-    const uint8_t *d = n->digits + skip;
-    if (strncmp(layout, "3)3-4", 6) == 0 || strncmp(layout, "3)3 4", 6) == 0 ||
-        strncmp(layout, "3)3.4", 6) == 0 || strncmp(layout, "3)7", 4) == 0)
+    static const char *const area[] = {"3)3-4", "3)3 4", "3)3.4", "3)7", "3)3-2-2"};
+    static const char *const joined[] = {"3-3-4", "3.3.4"};
+    static const char *const loose[] = {"3 3 4", "3 3-4", "3/3-4"};
+    bool is_right = is_nanp(n->digits + skip);
+    if (is_one_of(layout, area, sizeof area / sizeof area[0]))
         return n->has_paren || skip > 0 ? 0.75 : 0;
-    if (strcmp(layout, "3-3-4") == 0 || strcmp(layout, "3.3.4") == 0)
-        return is_nanp(d) ? 0.65 : 0.5;
-    if (strcmp(layout, "3/3-4") == 0) return is_nanp(d) ? 0.6 : 0;
-    if (strcmp(layout, "3 3 4") == 0 || strcmp(layout, "3 3-4") == 0) return is_nanp(d) ? 0.5 : 0;
-    return 0;
+    if (is_one_of(layout, joined, sizeof joined / sizeof joined[0])) return is_right ? 0.65 : 0.5;
+    return is_right && is_one_of(layout, loose, sizeof loose / sizeof loose[0]) ? 0.5 : 0;
 }
 
 static size_t try_nanp(struct scan *s, const struct number *n)
 {
     char layout[NUMBER_LAYOUT];
-    for (size_t k = 2; k <= 4 && k <= n->n_groups; k++) {
+    for (size_t k = 2; k <= 5 && k <= n->n_groups; k++) {
         size_t count = number_digits(n, k);
-        bool has_one = n->groups[0].n == 1 && n->digits[0] == 1;
+        bool has_one = n->groups[0].n == 1 && (n->digits[0] == 1 || n->digits[0] == 8);
         if (count != (has_one ? 11U : 10U) || !phone_ends(s, n, k)) continue;
         number_layout(n, k, layout);
         double score = nanp_score(n, layout + (has_one ? 2 : 0), has_one ? 1 : 0);
@@ -169,9 +175,7 @@ static bool is_date_like(const char *layout)
 {
     static const char *const dates[] = {"2-2-4", "2.2.4", "2/2/4", "2 2 4", "4-2-2", "4.2.2",
                                         "4/2/2", "2-2-2", "2.2.2", "2/2/2", "4 2 2"};
-    for (size_t i = 0; i < sizeof dates / sizeof dates[0]; i++)
-        if (strcmp(layout, dates[i]) == 0) return true;
-    return false;
+    return is_one_of(layout, dates, sizeof dates / sizeof dates[0]);
 }
 
 /* Same separators but for the first, and no group so long or so short that it is something else. */

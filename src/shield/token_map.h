@@ -60,3 +60,14 @@ WEIR_MUST_CHECK enum weir_status token_map_read(struct token_map *t, const struc
 WEIR_MUST_CHECK enum weir_status shield_redact(struct token_map *t, struct weir_slice text,
                                                const struct shield_findings *findings,
                                                struct weir_buf *out, size_t *n);
+
+enum { SHIELD_MAX_PARTS = 4096 };
+
+/*
+ * The same for the parts of one message, each into its own buffer. What is private may be cut by
+ * the end of a part; then it belongs as a whole to the part in which it begins. Scans by itself.
+ */
+WEIR_MUST_CHECK enum weir_status shield_redact_parts(struct token_map *t,
+                                                     const struct shield_rules *rules,
+                                                     const struct weir_slice *parts, size_t n_parts,
+                                                     struct weir_buf *outs, size_t *n);
