@@ -81,8 +81,9 @@ void screen_live_row(struct screen *s, struct weir_slice row)
         memmove(r->rows, r->rows + 1, (SCREEN_LIVE_ROWS - 1) * sizeof *r->rows);
         r->n--;
     }
-    r->rows[r->n++] = (struct screen_row){r->bytes.len, row.len, term_row_width(row)};
+    struct screen_row next = {r->bytes.len, row.len, term_row_width(row)};
     weir_buf_append_slice(&r->bytes, row);
+    if (weir_buf_status(&r->bytes) == WEIR_OK) r->rows[r->n++] = next;
 }
 
 /* ---- frames ---- */
@@ -175,7 +176,6 @@ struct weir_slice screen_frame(struct screen *s)
     weir_buf_reset(&s->frame);
     bool is_whole = s->is_dirty || s->committed.len > 0 || s->next.n < s->shown.n;
     if (!is_whole && !has_change(s)) return (struct weir_slice){0};
-    if (weir_buf_status(&s->next.bytes) != WEIR_OK) rows_reset(&s->next);
     weir_buf_append_str(&s->frame, begin_update);
     if (is_whole) draw_all(s);
     else draw_changes(s);

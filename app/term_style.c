@@ -28,6 +28,9 @@ void term_styled_add(struct term_styled *s, struct weir_slice text, unsigned loo
 {
     weir_buf_append_slice(&s->text, text);
     for (size_t i = 0; i < text.len; i++) weir_buf_append_char(&s->looks, (char)look);
+    /* Without memory for one of them, the other stays as long. */
+    if (s->looks.len < s->text.len) s->text.len = s->looks.len;
+    if (s->text.len < s->looks.len) s->looks.len = s->text.len;
 }
 
 static void put_look(struct weir_buf *out, unsigned look)

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 
+#include "base/fault.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "t.h"
@@ -169,6 +170,25 @@ TEST(quiet_is_the_answer_alone)
     struct weir_slice frame = view_end(view);
     T_OK(frame_has(frame, "All.") && !frame_has(frame, "turn_9"));
     end();
+}
+
+/* An allocation that fails costs rows or a frame, nothing more. */
+TEST(without_memory_it_goes_on)
+{
+    static const char text[] = "# H\n\n**b** `c` [l](u) and more words\n\n- a\n  - b\n\n"
+                               "|a|b|\n|-|-|\n|1|2|\n\n```\ncode\n```\n";
+    for (uint64_t n = 1; n < 120; n++) {
+        begin((struct view_options){0});
+        event("agent.started", "{\"agent\":\"coach\",\"question\":\"what next?\"}");
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        for (int i = 0; i < 20; i++) {
+            ui_text_add(&state->answer, weir_slice_of(text), state->now_ns);
+            (void)view_frame(view);
+        }
+        fault_disarm_all();
+        (void)view_end(view);
+        end();
+    }
 }
 
 TEST(what_others_say_cannot_steer_the_terminal)
