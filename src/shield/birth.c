@@ -141,19 +141,19 @@ static size_t han_date(const struct scan *s, const struct number *n)
     return at + 3;
 }
 
-/* Whether a word of birth stands before in the same sentence: short words may end in a dot. */
-static bool is_birth_near(struct scan *s, size_t at)
+/* Where the sentence begins, as far as the window goes: short words may end in a dot. */
+static size_t sentence_start(const struct scan *s, size_t at)
 {
     size_t from = at > BIRTH_WINDOW ? at - BIRTH_WINDOW : 0;
-    for (size_t i = at; i > from + 4; i--) {
+    for (size_t i = at; i > from + 5; i--) {
         unsigned char c = s->text[i - 1];
-        bool is_stop = c == ';';
-        if ((c == ' ' || c == '\n') && s->text[i - 2] == '.')
-            is_stop = scan_is(s, i - 3, BYTE_ALNUM) && scan_is(s, i - 4, BYTE_ALNUM) &&
-                      scan_is(s, i - 5, BYTE_ALNUM);
-        if (is_stop) return false;
+        if (c == ';') return i;
+        if ((c != ' ' && c != '\n') || s->text[i - 2] != '.') continue;
+        if (scan_is(s, i - 3, BYTE_ALNUM) && scan_is(s, i - 4, BYTE_ALNUM) &&
+            scan_is(s, i - 5, BYTE_ALNUM))
+            return i;
     }
-    return (context_before(s, at) & CONTEXT_BIRTH) != 0;
+    return from;
 }
 
 void number_birth(struct scan *s, const struct number *n)
@@ -165,7 +165,8 @@ void number_birth(struct scan *s, const struct number *n)
     if (end == 0) end = day_first(s, n);
     if (end == 0) end = month_first(s, n, &start);
     if (end == 0) end = han_date(s, n);
-    if (end == 0 || scan_is(s, end, BYTE_ALNUM) || !is_birth_near(s, start)) return;
+    if (end == 0 || scan_is(s, end, BYTE_ALNUM)) return;
+    if (!(context_since(s, sentence_start(s, start), start) & CONTEXT_BIRTH)) return;
     struct shield_finding f = {.label = "date_of_birth",
                                .score = 0.85F,
                                .category = SHIELD_DATE_OF_BIRTH,

@@ -95,10 +95,18 @@ static size_t add_phone(struct scan *s, const struct number *n, size_t k, double
     return end;
 }
 
+/* Whether more groups follow in the same manner: a row of numbers, or a longer one that is none. */
+static bool goes_on(const struct number *n, size_t k)
+{
+    if (n->has_plus || k < 2 || k == n->n_groups || n->groups[1].sep != ' ') return false;
+    return n->groups[k].sep == ' ' && n->groups[k].n >= 3 && n->digits[n->groups[k].first] != 0;
+}
+
 /* As number_ends(), and an extension may follow at once. */
 static bool phone_ends(const struct scan *s, const struct number *n, size_t k)
 {
-    return number_ends(s, n, k) || extension(s, n->groups[k - 1].end) > n->groups[k - 1].end;
+    if (extension(s, n->groups[k - 1].end) > n->groups[k - 1].end) return true;
+    return number_ends(s, n, k) && !goes_on(n, k);
 }
 
 /* The digits after `from` in k groups; a trunk zero in parentheses does not count. */

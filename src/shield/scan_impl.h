@@ -142,7 +142,9 @@ void shield_resolve(struct shield_findings *out, struct weir_slice text);
 
 /* The groups of the words in the 80 bytes before a place, of the same paragraph. */
 unsigned context_before(struct scan *s, size_t at);
-/* Those, and the words of the 32 bytes after `end`. */
+/* Of these, the words from another place on. */
+unsigned context_since(struct scan *s, size_t from, size_t at);
+/* Those of context_before(), and the words of the 32 bytes after `end`. */
 unsigned context_near(struct scan *s, size_t start, size_t end);
 /* The groups of one word (any case). */
 unsigned context_of(const struct shield_rules *rules, struct weir_slice word);

@@ -7,7 +7,14 @@
 
 #include <string.h>
 
-enum { WINDOW_BEFORE = 80, WINDOW_AFTER = 32, WORD_MAX = 32, WIDE_WORD = 6, RUN_MAX = 192 };
+enum {
+    WINDOW_BEFORE = 80,
+    WINDOW_AFTER = 32,
+    WORD_MAX = 32,
+    WIDE_WORD = 6,
+    RUN_MAX = 192,
+    TOKEN_BYTES = 48
+};
 
 struct word_list {
     const char *words;
@@ -102,6 +109,14 @@ static void add_run(struct scan *s, size_t start, size_t end, unsigned classes)
     }
 }
 
+/* The end of a placeholder of ours at a bracket, whose words say nothing of what stands near; 0. */
+static size_t token_end(const struct scan *s, size_t at)
+{
+    size_t name = scan_run(s, at + 1, BYTE_LOWER | BYTE_DIGIT | BYTE_SIGN, TOKEN_BYTES);
+    bool has_number = name > at + 3 && scan_is_before(s, name, BYTE_DIGIT);
+    return has_number && scan_byte(s, name) == ']' ? name + 1 : 0;
+}
+
 /* Finds the words up to a place; a word across it is taken whole. */
 static void read_words(struct scan *s, size_t to)
 {
@@ -118,7 +133,8 @@ static void read_words(struct scan *s, size_t to)
             continue;
         }
         if (s->text[at] == '\n' && scan_byte(s, at + 1) == '\n') add_hit(s, at, at + 1, 0);
-        at++;
+        size_t token = s->text[at] == '[' ? token_end(s, at) : 0;
+        at = token > 0 ? token : at + 1;
     }
     s->words_done = at;
 }
@@ -156,6 +172,12 @@ unsigned context_before(struct scan *s, size_t at)
     size_t from = at > WINDOW_BEFORE ? at - WINDOW_BEFORE : 0;
     skip_to(s, from);
     read_words(s, at);
+    return groups_in(s, from, at);
+}
+
+unsigned context_since(struct scan *s, size_t from, size_t at)
+{
+    context_before(s, at);
     return groups_in(s, from, at);
 }
 

@@ -12,7 +12,7 @@
 #include <weir/json.h>
 
 #include "base/slice.h"
-#include "shield/shield.h"
+#include "shield/token_map.h"
 #include "t.h"
 
 struct tally {
@@ -197,4 +197,51 @@ TEST(our_corpus_has_99_of_100)
 TEST(the_held_out_half_has_99_of_100)
 {
     judge_all(T_SOURCE_ROOT "/tests/data/shield/held_out.jsonl", 9900);
+}
+
+/* Redacts a line's text and counts what a second look still finds. */
+static unsigned residue_of(struct judge *j, struct weir_slice bytes)
+{
+    const struct weir_json *line;
+    struct shield_findings found;
+    struct weir_buf out;
+    unsigned n = 0;
+    struct token_map *map = token_map_new();
+    weir_json_doc_reset(j->doc);
+    weir_buf_init(&out, 1 << 20);
+    T_EQ(weir_json_parse(j->doc, bytes, &line, NULL), WEIR_OK);
+    struct weir_slice text = weir_json_text(weir_json_get_str(line, "text"));
+    T_EQ(shield_scan(j->rules, text, &found), WEIR_OK);
+    T_EQ(shield_redact(map, text, &found, &out, NULL), WEIR_OK);
+    shield_findings_fini(&found);
+    T_EQ(shield_scan(j->rules, weir_buf_slice(&out), &found), WEIR_OK);
+    for (size_t i = 0; i < found.n; i++) {
+        if (found.items[i].is_public) continue;
+        say("left", line, found.items[i].category, found.items[i].start, found.items[i].end);
+        n++;
+    }
+    shield_findings_fini(&found);
+    weir_buf_fini(&out);
+    token_map_free(map);
+    return n;
+}
+
+/* What goes out is looked at again, and what is left blocks it: placeholders must not. */
+TEST(what_is_redacted_has_nothing_left)
+{
+    static const char *const names[] = {"corpus", "held_out", "secrets"};
+    struct judge j = {.rules = shield_rules_new(), .doc = weir_json_doc_new(0)};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char path[512];
+        snprintf(path, sizeof path, "%s/tests/data/shield/%s.jsonl", T_SOURCE_ROOT, names[i]);
+        struct weir_slice rest = t_read_file(path);
+        while (rest.len > 0) {
+            const char *end = memchr(rest.ptr, '\n', rest.len);
+            size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+            if (len > 1) T_EQ(residue_of(&j, (struct weir_slice){rest.ptr, len}), 0);
+            rest = slice_from(rest, end ? len + 1 : len);
+        }
+    }
+    weir_json_doc_free(j.doc);
+    shield_rules_free(j.rules);
 }
