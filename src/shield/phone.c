@@ -298,13 +298,23 @@ static bool is_named(const struct number *n, unsigned context)
     return (context & CONTEXT_CALL) && (n->n_groups > 1 || number_digits(n, n->n_groups) >= 10);
 }
 
+/* "tel-030...": the word that a hyphen or slash joins to the number. "CVE-2026-..." is none. */
+static bool is_called(const struct scan *s, const struct number *n)
+{
+    size_t end = n->start - 1;
+    size_t from = end;
+    while (end - from < 16 && scan_is_before(s, from, BYTE_LETTER)) from--;
+    struct weir_slice word = {(const char *)s->text + from, end - from};
+    return (context_of(s->rules, word) & CONTEXT_PHONE) != 0;
+}
+
 size_t number_phone(struct scan *s, const struct number *n)
 {
     if (n->has_plus) return try_international(s, n, 0, 0.8);
     size_t last = n->groups[n->n_groups - 1].end;
     unsigned context = context_near(s, n->start, last);
     bool has_name = is_named(n, context);
-    if (n->is_tail && !(context & CONTEXT_PHONE)) return 0;
+    if (n->is_tail && !is_called(s, n)) return 0;
     if ((context & CONTEXT_FIRM) && !has_name) return 0;
     size_t end = try_shapes(s, n);
     if (end > 0 || !has_name) return end;
