@@ -202,9 +202,14 @@ class Terminal:
         shell = ready.read_text(encoding="utf-8").strip() if ready.exists() else ""
         if not shell:
             return 0
-        found = subprocess.run(["pgrep", "-P", shell, "weir"], capture_output=True, text=True,
-                               check=False).stdout.split()
-        return int(found[0]) if found else 0
+        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+            try:
+                name, _, rest = stat.read_text(encoding="utf-8").rpartition(")")
+            except OSError:
+                continue
+            if name.endswith("(weir") and rest.split()[1] == shell:
+                return int(stat.parent.name)
+        return 0
 
     def close(self):
         if self.pipe >= 0:
