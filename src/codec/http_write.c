@@ -23,6 +23,7 @@ const char *http_reason(int status)
         {304, "Not Modified"},
         {400, "Bad Request"},
         {401, "Unauthorized"},
+        {402, "Payment Required"},
         {403, "Forbidden"},
         {404, "Not Found"},
         {405, "Method Not Allowed"},

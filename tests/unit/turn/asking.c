@@ -315,8 +315,7 @@ TEST(an_agent_is_called_again_for_each_answer_and_emits_once)
     close_stage();
 }
 
-/* The texts of thoughts, joined. */
-/* Deltas that came while a commit was under way are merged: what counts is their text. */
+/* The texts of thoughts, joined: deltas that came while a commit was under way are merged. */
 static const char *thoughts_behind(const char *head)
 {
     static char text[TEXT_BYTES];
