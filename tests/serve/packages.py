@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """npm packages that tests use, installed under build/ from a lock file of ours."""
+import fcntl
 import filecmp
 import shutil
 import subprocess
@@ -18,8 +19,17 @@ def install(source, name):
         if shutil.which(program) is None:
             raise Skip(f"{program} is not installed; tools/deps test does that")
     folder.mkdir(parents=True, exist_ok=True)
+    # Programs that run side by side install it once.
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        return _install_locked(source, name, folder)
+
+
+def _install_locked(source, name, folder):
     for path in source.glob("*.mjs"):
-        shutil.copyfile(path, folder / path.name)
+        copy = folder / path.name
+        if not copy.exists() or not filecmp.cmp(path, copy, shallow=False):
+            shutil.copyfile(path, copy)
     done = folder / "installed-lock.json"
     if done.exists() and filecmp.cmp(source / "package-lock.json", done, shallow=False):
         return folder
