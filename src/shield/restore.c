@@ -7,7 +7,7 @@
  *   nothing   [                           holds it
  *   nothing   other                       lets it out
  *   some      [                           lets the held out, holds the new one
- *   some      ] and the inside is known   lets the value out
+ *   some      ] and the inside is known   lets the value out (or the placeholder, whole)
  *   some      one that may go on          holds it
  *   some      other                       lets all out
  */
@@ -31,8 +31,14 @@ static void let_out(struct restorer *r, struct weir_buf *out)
 
 static void put_value(struct restorer *r, struct weir_slice value, struct weir_buf *out)
 {
-    if (r->form == RESTORE_JSON) escape_json(out, value);
-    else weir_buf_append_slice(out, value);
+    switch (r->form) {
+    case RESTORE_TEXT: weir_buf_append_slice(out, value); break;
+    case RESTORE_JSON: escape_json(out, value); break;
+    case RESTORE_NOT:
+        weir_buf_append(out, r->held, r->n_held);
+        weir_buf_append(out, "]", 1);
+        break;
+    }
     r->n_restored++;
     r->n_held = 0;
 }

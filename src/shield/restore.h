@@ -19,6 +19,7 @@ enum { RESTORE_HELD_BYTES = 2 * TOKEN_MAX_BYTES };
 enum restore_form {
     RESTORE_TEXT, /* values as they are: text, Markdown */
     RESTORE_JSON, /* values escaped, as inside the strings of a JSON text: tool arguments */
+    RESTORE_NOT,  /* placeholders as they came, but never one in two pieces: for what is stored */
 };
 
 struct restorer {

@@ -77,6 +77,50 @@ static const char *const texts[][2] = {
      "[                                                                                  email_1]"},
 };
 
+/* A text on its own, as each event of a log is restored. */
+static void restore_alone(const struct token_map *t, struct weir_slice text, struct weir_buf *out)
+{
+    struct restorer r;
+    restorer_init(&r, t, RESTORE_TEXT);
+    restorer_feed(&r, text, out);
+    restorer_end(&r, out);
+}
+
+TEST(pieces_that_are_stored_can_be_restored_one_by_one)
+{
+    struct token_map *t = some_tokens();
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        struct cut cut;
+        struct weir_slice input = weir_slice_of(texts[i][0]);
+        for (size_t n = 0; cut_nth(&cut, n, input.len); n++) {
+            struct weir_slice rest = input, piece;
+            struct restorer r;
+            struct weir_buf stored, whole, shown;
+            weir_buf_init(&stored, 1 << 20);
+            weir_buf_init(&whole, 1 << 20);
+            weir_buf_init(&shown, 1 << 20);
+            restorer_init(&r, t, RESTORE_NOT);
+            while (cut_take(&cut, &rest, &piece)) {
+                weir_buf_reset(&stored);
+                restorer_feed(&r, piece, &stored);
+                weir_buf_append_slice(&whole, weir_buf_slice(&stored));
+                restore_alone(t, weir_buf_slice(&stored), &shown);
+            }
+            weir_buf_reset(&stored);
+            restorer_end(&r, &stored);
+            weir_buf_append_slice(&whole, weir_buf_slice(&stored));
+            restore_alone(t, weir_buf_slice(&stored), &shown);
+            T_EQ_SLICE(weir_buf_slice(&whole), input);
+            T_EQ_STR(weir_buf_slice(&shown), texts[i][1]);
+            weir_buf_fini(&stored);
+            weir_buf_fini(&whole);
+            weir_buf_fini(&shown);
+            cut_fini(&cut);
+        }
+    }
+    token_map_free(t);
+}
+
 TEST(values_come_back_in_every_cutting)
 {
     struct token_map *t = some_tokens();
