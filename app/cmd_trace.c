@@ -2,31 +2,26 @@
 /* weir trace: how a turn came about, step by step. */
 #include <stdio.h>
 
-#include "data_folder.h"
 #include "local_server.h"
-#include "options.h"
 #include "output.h"
+#include "remote.h"
 #include "trace_text.h"
 
 static const char help[] =
-    "usage: weir trace TURN [--user USER] [--json] [--data FOLDER]\n"
+    "usage: weir trace TURN [--user USER] [--json] [--url URL | --data FOLDER]\n"
     "\n"
     "Shows how a turn came about: each step with its time, attempts and cost, which models were\n"
     "asked what, what the agents brought, which gates each finding passed, what the critic said,\n"
     "and the numbers that had no home in the fact sheet.\n"
     "\n"
-    "  --user     whose turn; without: me\n"
-    "  --json     everything, with the whole input and output of each step\n"
-    "  --data     the data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
-    "\n"
+    "  --user     whose turn, of a folder of this machine; without: me\n"
+    "  --json     everything, with the whole input and output of each step\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X\n"
     "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X --json | jq '.steps[].output'\n"
     "  weir trace turn_01HX2K3M4N5P6Q7R8S9T0V1W2X --json | jq '.steps[].model_calls[].request'\n"
     "\n"
     "Exit status: 0 shown, 1 no such turn or another failure, 2 wrong usage.\n";
-
-enum { PATH_BYTES = 256 };
 
 struct tracing {
     const char *turn, *user;
@@ -44,13 +39,15 @@ static int print_trace(struct weir_slice json)
     return st == WEIR_OK ? EXIT_DONE : EXIT_FAILED;
 }
 
-static int show(const char *folder, void *user)
+static int show(const struct client_config *c, void *user)
 {
     const struct tracing *t = user;
-    char path[PATH_BYTES];
+    char path[REMOTE_PATH_BYTES];
+    char address[REMOTE_PATH_BYTES];
     struct weir_buf json;
-    snprintf(path, sizeof path, "/v1/turns/%s/trace?user=%s", t->turn, t->user);
-    if (!local_server_get(folder, path, &json)) return EXIT_FAILED;
+    snprintf(path, sizeof path, "/v1/turns/%s/trace", t->turn);
+    remote_path(address, c, path, t->user);
+    if (!remote_get(c, address, &json)) return EXIT_FAILED;
     int exit_status = EXIT_DONE;
     if (t->is_json) output_line(&json);
     else exit_status = print_trace(weir_buf_slice(&json));
@@ -60,13 +57,13 @@ static int show(const char *folder, void *user)
 
 static int run(int argc, char **argv)
 {
-    struct tracing t = {.user = "me"};
-    const char *data = NULL;
-    char folder[DATA_FOLDER_BYTES];
+    struct tracing t = {0};
+    struct client_flags flags = {0};
+    struct client_config config;
     const struct option_row rows[] = {
         {.name = "user", .kind = OPTION_TEXT, .to = &t.user},
         {.name = "json", .kind = OPTION_FLAG, .to = &t.is_json},
-        {.name = "data", .kind = OPTION_TEXT, .to = &data},
+        CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };
     char **words;
@@ -74,12 +71,14 @@ static int run(int argc, char **argv)
     int exit_status = options_parse(&trace_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words != 1) return usage_error(&trace_command, "name one turn, as turn_01HX…");
-    if (!local_server_is_name(words[0]) || !local_server_is_name(t.user))
+    if (!local_server_is_name(words[0]) || (t.user && !local_server_is_name(t.user)))
         return usage_error(&trace_command, "turns and users have letters, digits, . _ - @");
     t.turn = words[0];
-    if (!data_folder_find(data, folder)) return EXIT_USAGE;
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    return local_server_run(folder, show, &t);
+    exit_status = client_config_load(&flags, &config);
+    if (exit_status == EXIT_DONE && !remote_takes_user(&config, t.user)) exit_status = EXIT_USAGE;
+    if (exit_status == EXIT_DONE) exit_status = remote_run(&config, show, &t);
+    client_config_forget(&config);
+    return exit_status;
 }
 
 const struct command trace_command = {

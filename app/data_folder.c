@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/slice.h"
+#include "xdg.h"
 
 enum {
     TRIES = 50,
@@ -44,24 +45,16 @@ static bool make_absolute(const char *path, char out[DATA_FOLDER_BYTES])
     return join(out, here, path);
 }
 
-static const char *environment(const char *name)
-{
-    const char *value = getenv(name);
-    return value && value[0] != 0 ? value : NULL;
-}
-
 bool data_folder_find(const char *given, char out[DATA_FOLDER_BYTES])
 {
-    const char *value;
     if (given && given[0] == 0) {
         fputs("weir: --data needs a folder\n", stderr);
         return false;
     }
     if (given) return make_absolute(given, out);
-    if ((value = environment("WEIR_DATA"))) return make_absolute(value, out);
-    value = environment("XDG_DATA_HOME");
-    if (value && value[0] == '/') return join(out, value, "/weir");
-    if ((value = environment("HOME"))) return join(out, value, "/.local/share/weir");
+    const char *value = xdg_environment("WEIR_DATA");
+    if (value) return make_absolute(value, out);
+    if (xdg_folder(XDG_DATA, out)) return true;
     fputs("weir: say where the data are, with --data FOLDER or $WEIR_DATA\n", stderr);
     return false;
 }

@@ -8,8 +8,9 @@
 #include "command.h"
 #include "control.h"
 #include "store/store.h"
+#include "xdg.h"
 
-enum { DATA_FOLDER_BYTES = 4096 };
+enum { DATA_FOLDER_BYTES = XDG_PATH_BYTES };
 
 /*
  * What --data says; else $WEIR_DATA, $XDG_DATA_HOME/weir or ~/.local/share/weir. As an absolute

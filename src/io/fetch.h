@@ -126,7 +126,7 @@ struct fetch_result {
 
 /* ---- asking ---- */
 
-enum fetch_method { FETCH_POST, FETCH_GET };
+enum fetch_method { FETCH_POST, FETCH_GET, FETCH_DELETE, FETCH_PATCH };
 
 struct fetch_field {
     const char *name;
@@ -147,7 +147,7 @@ struct fetch_request {
     struct weir_slice url;
     struct fetch_field fields[FETCH_MAX_FIELDS];
     unsigned n_fields;
-    struct weir_slice body; /* of a POST */
+    struct weir_slice body; /* of a POST or PATCH */
     unsigned delay_ms;      /* not before; what waits for its time waits for nobody's turn */
     struct fetch_limits limits;
     const char *ca_file; /* PEM; NULL: whom the system trusts */

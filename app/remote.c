@@ -1,0 +1,296 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "remote.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <weir/json.h>
+
+#include "base/mem.h"
+#include "base/slice.h"
+#include "io/fetch.h"
+#include "local_server.h"
+#include "term_text.h"
+
+enum { SHOWN_BYTES = 300 }; /* of an answer that is no error of ours: a proxy's page */
+
+/* ---- what went wrong, for people ---- */
+
+static const char *advice_on_end(enum fetch_end end)
+{
+    switch (end) {
+    case FETCH_NO_CONNECTION:
+    case FETCH_SLOW_CONNECT: return ". Is the server running? \"weir serve\" starts one";
+    case FETCH_NOT_TRUSTED: return ". Name whom to trust with --ca-file, if it is your own";
+    case FETCH_NO_NAME: return ". Is its name written right, and is there a network?";
+    case FETCH_NOT_HTTP:
+    case FETCH_NO_TLS: return ". Is it http and not https, or the port of something else?";
+    default: return "";
+    }
+}
+
+static void explain_end(const struct client_config *c, const struct fetch_result *result,
+                        char why[REMOTE_WHY_BYTES])
+{
+    const char *advice = advice_on_end(result->end);
+    snprintf(why, REMOTE_WHY_BYTES, "%s: %s%s; \"weir doctor\" looks closer", c->url, result->why,
+             advice);
+}
+
+static const char *advice_on_key(const struct client_config *c)
+{
+    if (c->key[0] != 0) return "; the key is that of ";
+    if (c->has_other_key) return "; the key of the configuration file is for another server";
+    return "; no key was sent: set $WEIR_KEY, or put it into ~/.config/weir/config";
+}
+
+void remote_explain(const struct client_config *c, struct control_answer *answer,
+                    char why[REMOTE_WHY_BYTES])
+{
+    struct weir_buf text;
+    struct weir_slice said = control_error(answer);
+    weir_buf_init(&text, REMOTE_WHY_BYTES - 1);
+    if (!c->is_local) weir_buf_printf(&text, "%s: ", c->url);
+    bool is_ours = said.len < answer->body.len;
+    if (!is_ours) weir_buf_printf(&text, "HTTP %d: ", answer->status);
+    if (said.len > SHOWN_BYTES) said.len = SHOWN_BYTES;
+    term_clean_label(&text, said);
+    if (answer->status == 401 && !c->is_local) {
+        weir_buf_append_str(&text, advice_on_key(c));
+        if (c->key[0] != 0) weir_buf_append_str(&text, c->key_place.text);
+    }
+    if (answer->status == 403 && is_ours) weir_buf_append_str(&text, " (see \"weir whoami\")");
+    snprintf(why, REMOTE_WHY_BYTES, "%.*s", (int)text.len, text.len > 0 ? text.ptr : "no answer");
+    weir_buf_fini(&text);
+}
+
+/* ---- over the network ---- */
+
+struct call {
+    struct control_answer *answer;
+    const struct client_config *config;
+    char *why;
+    enum weir_status status;
+    bool is_over;
+};
+
+static void take_result(void *user, const struct fetch_result *result)
+{
+    struct call *call = user;
+    call->is_over = true;
+    call->status = result->status;
+    if (result->status != WEIR_OK) {
+        explain_end(call->config, result, call->why);
+        return;
+    }
+    call->answer->status = result->http_status;
+    weir_buf_append_slice(&call->answer->body, result->body);
+    call->status = weir_buf_status(&call->answer->body);
+}
+
+static enum fetch_method method_of(const char *name)
+{
+    if (strcmp(name, "GET") == 0) return FETCH_GET;
+    if (strcmp(name, "DELETE") == 0) return FETCH_DELETE;
+    return strcmp(name, "PATCH") == 0 ? FETCH_PATCH : FETCH_POST;
+}
+
+static void fill(struct fetch_request *out, const struct client_config *c, struct weir_slice url,
+                 struct weir_slice bearer)
+{
+    out->url = url;
+    out->limits = (struct fetch_limits){.connect_ms = REMOTE_CONNECT_MS,
+                                        .first_byte_ms = REMOTE_FIRST_BYTE_MS,
+                                        .idle_ms = REMOTE_IDLE_MS,
+                                        .max_body = CONTROL_ANSWER_BYTES};
+    out->ca_file = c->ca_file[0] != 0 ? c->ca_file : NULL;
+    if (bearer.len > 0)
+        out->fields[out->n_fields++] = (struct fetch_field){"Authorization", bearer};
+    if (out->body.len > 0)
+        out->fields[out->n_fields++] =
+            (struct fetch_field){"Content-Type", SLICE("application/json")};
+}
+
+/* Fills in who asks whom, and sends it; the fetcher copies everything. */
+static WEIR_MUST_CHECK enum weir_status send_by(struct fetcher *f, const struct client_config *c,
+                                                const char *path, struct fetch_request *request)
+{
+    struct weir_buf url;
+    struct weir_buf bearer;
+    weir_buf_init(&url, FETCH_URL_BYTES);
+    weir_buf_init(&bearer, CLIENT_KEY_BYTES + 16);
+    weir_buf_printf(&url, "%s%s", c->url, path);
+    if (c->key[0] != 0) weir_buf_printf(&bearer, "Bearer %s", c->key);
+    enum weir_status st = weir_buf_status(&url);
+    if (st == WEIR_OK) st = weir_buf_status(&bearer);
+    if (st == WEIR_OK) {
+        fill(request, c, weir_buf_slice(&url), weir_buf_slice(&bearer));
+        st = fetcher_send(f, request, NULL);
+    }
+    if (bearer.ptr) explicit_bzero(bearer.ptr, bearer.cap);
+    weir_buf_fini(&bearer);
+    weir_buf_fini(&url);
+    return st;
+}
+
+static void wait_for(struct fetcher *f, const struct call *call)
+{
+    while (!call->is_over) {
+        struct pollfd fd = {.fd = fetcher_fd(f), .events = POLLIN};
+        (void)poll(&fd, 1, fetcher_wait_ms(f));
+        fetcher_round(f);
+    }
+}
+
+static enum weir_status request_remote(const struct client_config *c,
+                                       const struct remote_request *request,
+                                       struct control_answer *answer, char why[REMOTE_WHY_BYTES])
+{
+    struct fetcher *f;
+    struct call call = {.answer = answer, .config = c, .why = why};
+    struct fetch_request out = {.method = method_of(request->method),
+                                .body = request->body,
+                                .done = take_result,
+                                .user = &call};
+    const struct fetcher_options options = {.has_no_thread = true};
+    enum weir_status st = fetcher_new(&f, NULL, &options);
+    if (st == WEIR_OK) {
+        st = send_by(f, c, request->path, &out);
+        if (st == WEIR_OK) wait_for(f, &call);
+        fetcher_free(f);
+    }
+    if (st != WEIR_OK) snprintf(why, REMOTE_WHY_BYTES, "%s: %s", c->url, weir_status_text(st));
+    return st == WEIR_OK ? call.status : st;
+}
+
+/* ---- either way ---- */
+
+static enum weir_status request_local(const struct client_config *c,
+                                      const struct remote_request *request,
+                                      struct control_answer *answer, char why[REMOTE_WHY_BYTES])
+{
+    enum weir_status st =
+        control_call(c->folder, request->method, request->path, request->body, answer);
+    if (st == WEIR_NOT_FOUND)
+        snprintf(why, REMOTE_WHY_BYTES, "no server runs on %s; \"weir serve\" starts one",
+                 c->folder);
+    else if (st != WEIR_OK)
+        snprintf(why, REMOTE_WHY_BYTES, "the server on %s does not answer: %s", c->folder,
+                 strerror(errno));
+    return st;
+}
+
+enum weir_status remote_request(const struct client_config *c, const struct remote_request *request,
+                                struct control_answer *answer, char why[REMOTE_WHY_BYTES])
+{
+    why[0] = 0;
+    if (c->is_local) return request_local(c, request, answer, why);
+    answer->status = 0;
+    weir_buf_init(&answer->body, CONTROL_ANSWER_BYTES);
+    return request_remote(c, request, answer, why);
+}
+
+bool remote_call(const struct client_config *c, const struct remote_request *request, int wanted,
+                 struct control_answer *answer)
+{
+    char why[REMOTE_WHY_BYTES];
+    enum weir_status st = remote_request(c, request, answer, why);
+    if (st == WEIR_OK && answer->status == wanted) return true;
+    if (st == WEIR_OK) remote_explain(c, answer, why);
+    fprintf(stderr, "weir: %s\n", why);
+    weir_buf_fini(&answer->body);
+    return false;
+}
+
+bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json)
+{
+    struct control_answer answer;
+    if (!remote_call(c, &(struct remote_request){.method = "GET", .path = path}, 200, &answer))
+        return false;
+    *json = answer.body;
+    return true;
+}
+
+/* ---- posts that nobody waits for ---- */
+
+struct remote_post {
+    struct fetcher *fetcher; /* NULL: over the control socket */
+    int fd;
+};
+
+static void forget_result(void *user, const struct fetch_result *result)
+{
+    (void)user;
+    (void)result;
+}
+
+struct remote_post *remote_post_begin(const struct client_config *c, const char *path)
+{
+    struct fetch_request request = {.method = FETCH_POST, .done = forget_result};
+    struct remote_post *post = mem_zalloc(sizeof *post);
+    if (!post) return NULL;
+    post->fd = -1;
+    bool is_sent;
+    if (c->is_local) {
+        post->fd = control_post(c->folder, path);
+        is_sent = post->fd >= 0;
+    } else {
+        is_sent = fetcher_new(&post->fetcher, NULL, NULL) == WEIR_OK &&
+                  send_by(post->fetcher, c, path, &request) == WEIR_OK;
+    }
+    if (is_sent) return post;
+    remote_post_end(post);
+    return NULL;
+}
+
+void remote_post_end(struct remote_post *post)
+{
+    if (!post) return;
+    fetcher_free(post->fetcher);
+    if (post->fd >= 0) close(post->fd);
+    mem_free(post);
+}
+
+/* ---- commands ---- */
+
+struct local_use {
+    const struct client_config *config;
+    remote_fn use;
+    void *user;
+};
+
+static int use_locally(const char *folder, void *user)
+{
+    const struct local_use *u = user;
+    (void)folder;
+    return u->use(u->config, u->user);
+}
+
+int remote_run(const struct client_config *c, remote_fn use, void *user)
+{
+    struct local_use u = {.config = c, .use = use, .user = user};
+    if (!c->is_local) return use(c, user);
+    if (!data_folder_is_there(c->folder)) return EXIT_FAILED;
+    return local_server_run(c->folder, use_locally, &u);
+}
+
+void remote_path(char out[REMOTE_PATH_BYTES], const struct client_config *c, const char *path,
+                 const char *user)
+{
+    const char *sign = strchr(path, '?') ? "&" : "?";
+    if (c->is_local)
+        snprintf(out, REMOTE_PATH_BYTES, "%s%suser=%s", path, sign, user ? user : "me");
+    else snprintf(out, REMOTE_PATH_BYTES, "%s", path);
+}
+
+bool remote_takes_user(const struct client_config *c, const char *user)
+{
+    if (c->is_local || !user) return true;
+    fprintf(stderr,
+            "weir: --user is for a folder of this machine; on %s the key says whose it is\n",
+            c->url);
+    return false;
+}

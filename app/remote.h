@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One request to the server that is configured: over the control socket of a folder of this
+ * machine, or by HTTP over the network.
+ *
+ * 1. client_config_load().
+ * 2. remote_run() calls what the command does while there is a server: at once when it is over the
+ *    network or runs on the folder; else one of this process serves for that time.
+ * 3. There, remote_request() and the shorter ones below.
+ *
+ * A request ends with the program: signals that end it do so at once.
+ */
+#pragma once
+
+#include "client_config.h"
+#include "control.h"
+
+enum {
+    REMOTE_PATH_BYTES = 512,
+    REMOTE_WHY_BYTES = XDG_PATH_BYTES + 512,
+    REMOTE_CONNECT_MS = 10 * 1000,
+    REMOTE_FIRST_BYTE_MS = 60 * 1000,
+    REMOTE_IDLE_MS = 30 * 1000,
+};
+
+/* What a command does with a server; returns the exit status. */
+typedef int (*remote_fn)(const struct client_config *c, void *user);
+
+int remote_run(const struct client_config *c, remote_fn use, void *user);
+
+/*
+ * WEIR_OK when there is an answer, whatever it says; else `why` has a sentence with the server's
+ * name and what to do. The body is freed with weir_buf_fini() either way. Methods: GET, POST,
+ * DELETE, PATCH; a body is JSON.
+ */
+struct remote_request {
+    const char *method;
+    const char *path; /* with its query */
+    struct weir_slice body;
+};
+WEIR_MUST_CHECK enum weir_status remote_request(const struct client_config *c,
+                                                const struct remote_request *request,
+                                                struct control_answer *answer,
+                                                char why[REMOTE_WHY_BYTES]);
+
+/* The same for commands: true when the answer has the status that is wanted; else complains. */
+bool remote_call(const struct client_config *c, const struct remote_request *request, int wanted,
+                 struct control_answer *answer);
+
+/* The JSON that a GET is answered with, to be freed by the caller; complains when there is none. */
+bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json);
+
+/* What an answer that is an error says, with what to do; one line, harmless on terminals. */
+void remote_explain(const struct client_config *c, struct control_answer *answer,
+                    char why[REMOTE_WHY_BYTES]);
+
+/*
+ * A POST that nobody waits for, as to cancel a turn; NULL when it cannot be sent. remote_post_end()
+ * gives it up, if it is still under way; NULL is allowed.
+ */
+struct remote_post;
+struct remote_post *remote_post_begin(const struct client_config *c, const char *path);
+void remote_post_end(struct remote_post *post);
+
+/*
+ * "/v1/turns/ID/trace" becomes "…?user=USER" for a server of this machine; over the network a key
+ * says whose things it is about.
+ */
+void remote_path(char out[REMOTE_PATH_BYTES], const struct client_config *c, const char *path,
+                 const char *user);
+
+/* False, with a complaint, when --user was given (not NULL) and the server is not of this machine.
+ */
+bool remote_takes_user(const struct client_config *c, const char *user);
