@@ -95,19 +95,22 @@ static unsigned first_number(const struct keys *k)
     return number;
 }
 
-/* Whether the modifiers in "1;3A" have Alt in them. */
-static bool has_alt(const struct keys *k)
+enum { WITH_ALT = 2, WITH_CONTROL = 4 };
+
+/* Whether the modifiers in "1;3A" have this one among them. */
+static bool has_modifier(const struct keys *k, int modifier)
 {
     const unsigned char *semicolon = memchr(k->held, ';', k->n_held);
     if (!semicolon || semicolon + 1 == k->held + k->n_held) return false;
-    return semicolon[1] > '0' && semicolon[1] <= '9' && ((semicolon[1] - '1') & 2) != 0;
+    return semicolon[1] > '0' && semicolon[1] <= '9' && ((semicolon[1] - '1') & modifier) != 0;
 }
 
 static void end_sequence(const struct turn *t)
 {
     struct keys *k = t->k;
     unsigned char final = k->held[k->n_held - 1];
-    struct key key = {.kind = KEY_UNKNOWN, .has_alt = has_alt(k)};
+    struct key key = {.kind = KEY_UNKNOWN, .has_alt = has_modifier(k, WITH_ALT)};
+    key.has_control = has_modifier(k, WITH_CONTROL);
     bool is_paste = false;
     bool is_known = !k->is_skipping && k->held[2] != '[';
     if (is_known && final == '~') {
@@ -115,7 +118,7 @@ static void end_sequence(const struct turn *t)
         key.kind = number_key(first_number(k));
     } else if (is_known && final == 'u' && first_number(k) > 0) {
         key = plain_key(first_number(k));
-        key.has_alt = has_alt(k);
+        key.has_alt = has_modifier(k, WITH_ALT);
     } else if (is_known) {
         key.kind = letter_key(final);
     }

@@ -45,6 +45,7 @@ struct key {
     enum key_kind kind;
     uint32_t code;
     bool has_alt;
+    bool has_control; /* of keys with a name */
 };
 
 typedef void (*key_fn)(void *user, const struct key *key);

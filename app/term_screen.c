@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The cursor rests at the beginning of the region's last row. Within the region it is moved by
- * counting rows; a line end, not a movement, makes the region longer, for only that scrolls.
+ * The cursor rests at the beginning of the region's last row, or where somebody types; while it is
+ * moved for drawing it is hidden. Within the region it is moved by counting rows; a line end, not a
+ * movement, makes the region longer, for only that scrolls.
  *
  * A line is erased before it is written, for behind the last column an erasure would take the last
  * character with it. Rows of the region are written without wrapping: should the terminal think a
@@ -18,6 +19,8 @@ enum { FRAME_BYTES = 8 << 20 };
 
 static const char begin_update[] = "\033[?2026h";
 static const char end_update[] = "\033[?2026l";
+static const char hide_cursor[] = "\033[?25l";
+static const char show_cursor[] = "\033[?25h";
 static const char erase_line[] = "\r\033[K";
 /* From the second column on: some terminals keep a screen that is erased from its first place. */
 static const char erase_below[] = "\r\033[K\033[C\033[J\r";
@@ -26,6 +29,7 @@ static void rows_reset(struct screen_rows *r)
 {
     weir_buf_reset(&r->bytes);
     r->n = 0;
+    r->cursor = (struct screen_cursor){.is_shown = false};
 }
 
 void screen_init(struct screen *s, unsigned columns, unsigned rows)
@@ -45,19 +49,27 @@ void screen_fini(struct screen *s)
     weir_buf_fini(&s->committed);
 }
 
+/* In which row of a region the cursor is. */
+static size_t cursor_row(const struct screen_rows *r)
+{
+    size_t up = r->cursor.is_shown ? r->cursor.up : 0;
+    return up < r->n ? r->n - 1 - up : 0;
+}
+
 /*
  * Terminals wrap what no longer fits: a row of the region may have become several, and the cursor
- * is where its row begins.
+ * is where its row begins, or in that part of it where its column is now.
  */
 void screen_resize(struct screen *s, unsigned columns, unsigned rows)
 {
     s->columns = columns > 0 ? columns : 1;
     s->rows = rows;
     s->cursor = 0;
-    for (size_t i = 0; i + 1 < s->shown.n; i++) {
+    for (size_t i = 0; i < cursor_row(&s->shown); i++) {
         unsigned width = s->shown.rows[i].width;
         s->cursor += width > s->columns ? (width + s->columns - 1) / s->columns : 1;
     }
+    if (s->shown.cursor.is_shown) s->cursor += s->shown.cursor.column / s->columns;
     if (rows > 0 && s->cursor > rows - 1) s->cursor = rows - 1;
     s->is_dirty = true;
 }
@@ -84,6 +96,12 @@ void screen_live_row(struct screen *s, struct weir_slice row)
     struct screen_row next = {r->bytes.len, row.len, term_row_width(row)};
     weir_buf_append_slice(&r->bytes, row);
     if (weir_buf_status(&r->bytes) == WEIR_OK) r->rows[r->n++] = next;
+}
+
+void screen_live_cursor(struct screen *s, size_t up, unsigned column)
+{
+    if (column >= s->columns) column = s->columns - 1;
+    s->next.cursor = (struct screen_cursor){true, up, column};
 }
 
 /* ---- frames ---- */
@@ -128,7 +146,10 @@ static bool is_same_row(const struct screen *s, size_t i)
 
 static bool has_change(const struct screen *s)
 {
-    if (s->next.n != s->shown.n) return true;
+    const struct screen_cursor *was = &s->shown.cursor;
+    const struct screen_cursor *is = &s->next.cursor;
+    if (s->next.n != s->shown.n || was->is_shown != is->is_shown) return true;
+    if (was->up != is->up || was->column != is->column) return true;
     for (size_t i = 0; i < s->next.n; i++)
         if (!is_same_row(s, i)) return true;
     return false;
@@ -170,6 +191,15 @@ static void forget_failures(struct screen *s)
         if (weir_buf_status(all[i]) != WEIR_OK) weir_buf_reset(all[i]);
 }
 
+static void place_cursor(struct screen *s)
+{
+    const struct screen_cursor *c = &s->next.cursor;
+    if (!c->is_shown) return;
+    move_to(s, cursor_row(&s->next));
+    if (c->column > 0) weir_buf_printf(&s->frame, "\033[%uC", c->column);
+    weir_buf_append_str(&s->frame, show_cursor);
+}
+
 struct weir_slice screen_frame(struct screen *s)
 {
     fit_region(s);
@@ -177,8 +207,10 @@ struct weir_slice screen_frame(struct screen *s)
     bool is_whole = s->is_dirty || s->committed.len > 0 || s->next.n < s->shown.n;
     if (!is_whole && !has_change(s)) return (struct weir_slice){0};
     weir_buf_append_str(&s->frame, begin_update);
+    if (s->shown.cursor.is_shown) weir_buf_append_str(&s->frame, hide_cursor);
     if (is_whole) draw_all(s);
     else draw_changes(s);
+    place_cursor(s);
     weir_buf_append_str(&s->frame, end_update);
     weir_buf_reset(&s->committed);
     s->is_dirty = false;
@@ -194,6 +226,7 @@ struct weir_slice screen_frame(struct screen *s)
 struct weir_slice screen_leave(struct screen *s)
 {
     weir_buf_reset(&s->frame);
+    if (s->shown.cursor.is_shown) weir_buf_append_str(&s->frame, hide_cursor);
     if (s->shown.n > 0) {
         move_to(s, 0);
         weir_buf_append_str(&s->frame, erase_below);

@@ -26,8 +26,16 @@ struct screen_row {
     unsigned width;
 };
 
+/* Where somebody types, by rows from the last one up. */
+struct screen_cursor {
+    bool is_shown;
+    size_t up;
+    unsigned column;
+};
+
 struct screen_rows {
     struct weir_buf bytes;
+    struct screen_cursor cursor;
     size_t n;
     struct screen_row rows[SCREEN_LIVE_ROWS];
 };
@@ -50,6 +58,9 @@ void screen_resize(struct screen *s, unsigned columns, unsigned rows);
 void screen_commit(struct screen *s, struct weir_slice row);
 void screen_live_begin(struct screen *s);
 void screen_live_row(struct screen *s, struct weir_slice row);
+
+/* Shows the cursor in this region: so many rows above its last one. Without it there is none. */
+void screen_live_cursor(struct screen *s, size_t up, unsigned column);
 
 /* Borrowed until the next call. */
 struct weir_slice screen_frame(struct screen *s);

@@ -20,6 +20,7 @@ static void note(void *user, const struct key *key)
     struct text *t = user;
     if (t->len > 0) text_add_char(t, ' ');
     if (key->has_alt) text_printf(t, "alt-");
+    if (key->has_control) text_printf(t, "ctrl-");
     text_printf(t, "%s", names[key->kind]);
     if (key->kind > KEY_CONTROL) return;
     text_add_char(t, ':');
@@ -68,7 +69,7 @@ TEST(keys_are_the_same_however_they_are_cut)
         {"\033OA\033OB\033OH\033OF", "up down home end"},
         {"\033\033[A", "escape up"},
         {"x\033[Ay", "char:x up char:y"},
-        {"\033[1;5C\033[1;3D\033[H\033[F", "right alt-left home end"},
+        {"\033[1;5C\033[1;3D\033[H\033[F", "ctrl-right alt-left home end"},
         {"\033[1~\033[2~\033[3~\033[4~\033[5~\033[6~\033[7~\033[8~",
          "home insert delete end pgup pgdn home end"},
         {"\033[15~\033[[A\033[99999999999999999~", "unknown unknown unknown"},

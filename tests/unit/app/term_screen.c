@@ -19,7 +19,7 @@ struct terminal {
     char lines[LINES][COLUMNS + 1];
     size_t top; /* the first line that is seen */
     size_t row, column;
-    bool has_wrap;
+    bool has_wrap, has_cursor;
     unsigned updates; /* how deep in synchronized updates */
 };
 
@@ -43,13 +43,15 @@ static void control(const char *parameters, char final)
     size_t at = term.top + term.row;
     if (final == 'A') term.row -= n < term.row ? n : term.row;
     else if (final == 'B') term.row = term.row + n < ROWS ? term.row + n : ROWS - 1;
-    else if (final == 'C') term.column++;
+    else if (final == 'C') term.column += n > 0 ? n : 1;
     else if (final == 'K') erase(at, term.column);
     else if (final == 'J') {
         erase(at, term.column);
         for (size_t i = term.row + 1; i < ROWS; i++) erase(term.top + i, 0);
     } else if (parameters[0] == '?' && strcmp(parameters, "?7") == 0) {
         term.has_wrap = final == 'h';
+    } else if (strcmp(parameters, "?25") == 0) {
+        term.has_cursor = final == 'h';
     } else if (strcmp(parameters, "?2026") == 0) {
         T_EQ(term.updates, final == 'l');
         term.updates = final == 'h';
@@ -205,6 +207,42 @@ TEST(after_a_resize_all_is_drawn_again)
     screen_fini(&s);
 }
 
+TEST(the_cursor_stands_where_somebody_types)
+{
+    struct screen s;
+    begin(&s);
+    commit(&s, "x");
+    LIVE(&s, "spinner", "> type", "below");
+    screen_live_cursor(&s, 1, 6);
+    obey(screen_frame(&s));
+    check("x\nspinner\n> type\nbelow\n");
+    T_OK(term.has_cursor);
+    T_EQ(term.row, 2);
+    T_EQ(term.column, 6);
+    LIVE(&s, "spinner", "> type", "below");
+    screen_live_cursor(&s, 1, 6);
+    T_EQ(screen_frame(&s).len, 0);
+    LIVE(&s, "spinner", "> type", "below");
+    screen_live_cursor(&s, 1, 2);
+    obey(screen_frame(&s));
+    T_EQ(term.row, 2);
+    T_EQ(term.column, 2);
+    commit(&s, "y");
+    LIVE(&s, "spinner");
+    obey(screen_frame(&s));
+    check("x\ny\nspinner\n");
+    T_OK(!term.has_cursor);
+    LIVE(&s, "0123456789", "> 01234567890");
+    screen_live_cursor(&s, 0, 99);
+    obey(screen_frame(&s));
+    T_EQ(term.column, COLUMNS - 1); /* never outside */
+    screen_resize(&s, 5, ROWS);
+    T_EQ(s.cursor, 5); /* the first row is two now, and the cursor is in the fourth of the second */
+    obey(screen_leave(&s));
+    T_OK(!term.has_cursor);
+    screen_fini(&s);
+}
+
 /* A random row that is short enough for any width. */
 static const char *random_row(void)
 {
@@ -235,6 +273,7 @@ TEST(random_frames_lose_and_repeat_nothing)
             }
             screen_live_row(&s, SLICE("end"));
             text_printf(&want, "end\n");
+            if (t_random() % 2 == 0) screen_live_cursor(&s, t_random() % ROWS, 3);
             obey(screen_frame(&s));
             struct text got = {0};
             read_all(&got);
