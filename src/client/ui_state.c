@@ -1,18 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a view, and what each event of a turn does to it: one row of a table for each type.
- * Where a list is full, the oldest member that is done gives way; where none is, the newcomer is
- * left out and counted.
+ * The state of a view: its life, its lists, and what beginning and ending mean. What events do to
+ * it is said in ui_turn.c, ui_session.c, ui_chat.c and ui_message.c. Where a list is full, the
+ * oldest member that is done gives way; where none is, the newcomer is left out and counted.
  */
 #include "client/ui_state_impl.h"
 
+#include <stdio.h>
+
 #include "base/slice.h"
 #include "base/utf8.h"
-
-const char *const ui_gate_names[UI_GATES] = {
-    "sample_size",          "construct_validity",   "effect_vs_noise",      "bootstrap",
-    "subgroup_consistency", "method_triangulation", "discriminative_power",
-};
 
 /* ---- life ---- */
 
@@ -23,10 +20,16 @@ void ui_state_init(struct ui_state *s)
     ui_text_init(&s->thinking, UI_THOUGHT_BYTES);
 }
 
-void ui_state_fini(struct ui_state *s)
+static void forget_lists(struct ui_state *s)
 {
     for (size_t i = 0; i < s->n_agents; i++) ui_text_fini(&s->agents[i].thoughts);
     for (size_t i = 0; i < s->n_tools; i++) ui_text_fini(&s->tools[i].arguments);
+    s->n_agents = s->n_tools = 0;
+}
+
+void ui_state_fini(struct ui_state *s)
+{
+    forget_lists(s);
     ui_text_fini(&s->thinking);
     ui_text_fini(&s->answer);
 }
@@ -40,6 +43,28 @@ void ui_state_tick(struct ui_state *s, uint64_t now_ns)
 void ui_state_connection(struct ui_state *s, enum ui_connection connection)
 {
     s->connection = connection;
+    s->connection_why[0] = '\0';
+    s->again_ns = 0;
+}
+
+void ui_state_reconnecting(struct ui_state *s, const char *why, uint64_t in_ms)
+{
+    s->connection = UI_RECONNECTING;
+    ui_label_set(s->connection_why, sizeof s->connection_why, weir_slice_of(why));
+    s->again_ns = s->now_ns + in_ms * 1000000;
+}
+
+void ui_state_next(struct ui_state *s)
+{
+    forget_lists(s);
+    ui_text_clear(&s->answer);
+    ui_text_clear(&s->thinking);
+    s->n_blocks = s->n_findings = s->n_citations = 0;
+    s->phase = UI_WAITING;
+    s->started_ns = s->ended_ns = 0;
+    s->turn_id[0] = s->model[0] = s->progress[0] = '\0';
+    s->error_code[0] = s->error_message[0] = '\0';
+    s->usage = (struct ui_usage){.has_tokens = false};
 }
 
 /* ---- labels and lists ---- */
@@ -69,15 +94,30 @@ static bool label_is(const char *label, struct weir_slice text, size_t room)
     return strcmp(label, cut) == 0;
 }
 
-static struct weir_slice text_of(const struct weir_json *v, const char *key)
+void ui_label_json(char *out, size_t room, const struct weir_json *v)
 {
-    return weir_json_text(weir_json_get_str(v, key));
+    struct weir_buf json;
+    if (weir_json_type_of(v) == WEIR_JSON_STRING) {
+        ui_label_set(out, room, weir_json_text(v));
+        return;
+    }
+    /* What does not fit is left out, which is all the same to a label. */
+    weir_buf_init(&json, UI_ARGUMENT_BYTES);
+    if (v) weir_json_put_value(&json, v);
+    ui_label_set(out, room, slice_of(json.ptr, json.len));
+    weir_buf_fini(&json);
 }
 
-static double number_of(const struct weir_json *v, const char *key)
+double ui_number_of(const struct weir_json *v, const char *key)
 {
     double x = 0;
     return weir_json_double(weir_json_get_str(v, key), &x) ? x : 0;
+}
+
+uint64_t ui_count_of(const struct weir_json *v, const char *key)
+{
+    double x = ui_number_of(v, key);
+    return x > 0 && x < 1e15 ? (uint64_t)x : 0;
 }
 
 const struct ui_agent *ui_state_agent(const struct ui_state *s, const char *name)
@@ -123,7 +163,7 @@ static bool make_room_for_agent(struct ui_state *s)
     return false;
 }
 
-static struct ui_agent *find_or_add_agent(struct ui_state *s, struct weir_slice name)
+struct ui_agent *ui_agent_find_or_add(struct ui_state *s, struct weir_slice name)
 {
     struct ui_agent *a = find_agent(s, name);
     if (a) return a;
@@ -135,7 +175,7 @@ static struct ui_agent *find_or_add_agent(struct ui_state *s, struct weir_slice 
     return a;
 }
 
-static struct ui_finding *find_or_add_finding(struct ui_state *s, struct weir_slice id)
+struct ui_finding *ui_finding_find_or_add(struct ui_state *s, struct weir_slice id)
 {
     for (size_t i = 0; i < s->n_findings; i++)
         if (label_is(s->findings[i].id, id, UI_NAME_BYTES)) return &s->findings[i];
@@ -165,11 +205,116 @@ struct ui_tool *ui_tool_find_or_add(struct ui_state *s, struct weir_slice id)
     return t;
 }
 
+struct ui_tool *ui_tool_running(struct ui_state *s, struct weir_slice name)
+{
+    for (size_t i = s->n_tools; i > 0; i--) {
+        struct ui_tool *t = &s->tools[i - 1];
+        bool is_named = name.len == 0 || label_is(t->name, name, UI_NAME_BYTES);
+        if (t->phase <= UI_TOOL_RUNNING && is_named) return t;
+    }
+    return NULL;
+}
+
+struct ui_tool *ui_tool_begin(struct ui_state *s, struct weir_slice id, struct weir_slice name,
+                              const struct weir_json *arguments)
+{
+    struct weir_buf json;
+    struct ui_tool *t = ui_tool_find_or_add(s, id);
+    t->phase = UI_TOOL_RUNNING;
+    t->started_ns = s->now_ns;
+    ui_label_set(t->name, sizeof t->name, name);
+    weir_buf_init(&json, UI_ARGUMENT_BYTES);
+    if (arguments) weir_json_put_value(&json, arguments);
+    ui_text_clear(&t->arguments);
+    ui_text_add(&t->arguments, slice_of(json.ptr, json.len), s->now_ns);
+    weir_buf_fini(&json);
+    return t;
+}
+
+void ui_tool_end(struct ui_tool *t, enum ui_tool_phase phase, const struct weir_json *result)
+{
+    t->phase = phase;
+    t->progress[0] = '\0';
+    ui_label_json(t->result, sizeof t->result, result);
+}
+
 void ui_state_tool_progress(struct ui_state *s, struct weir_slice id, struct weir_slice text)
 {
     struct ui_tool *t = ui_tool_find_or_add(s, id);
     if (t->phase == UI_TOOL_ARRIVING) t->phase = UI_TOOL_RUNNING;
     ui_label_set(t->progress, sizeof t->progress, text);
+}
+
+void ui_progress_set(struct ui_state *s, struct ui_tool *t, struct weir_slice label,
+                     const struct weir_json *percent)
+{
+    char *out = t ? t->progress : s->progress;
+    char number[UI_NAME_BYTES] = "";
+    double x;
+    if (weir_json_double(percent, &x) && x >= 0 && x <= 100)
+        snprintf(number, sizeof number, "%.0f %% ", x);
+    size_t len = strlen(number);
+    memcpy(out, number, len);
+    ui_label_set(out + len, UI_LABEL_BYTES - len, label);
+}
+
+/* ---- what waits, what happened ---- */
+
+const struct ui_ask *ui_state_ask(const struct ui_state *s, const char *id)
+{
+    for (size_t i = 0; i < s->n_asks; i++)
+        if (strcmp(s->asks[i].id, id) == 0) return &s->asks[i];
+    return NULL;
+}
+
+struct ui_ask *ui_ask_find(struct ui_state *s, struct weir_slice id)
+{
+    for (size_t i = 0; i < s->n_asks; i++)
+        if (label_is(s->asks[i].id, id, UI_NAME_BYTES)) return &s->asks[i];
+    return NULL;
+}
+
+/* The oldest that is settled gives way, or the oldest of all. */
+static struct ui_ask *add_ask(struct ui_state *s)
+{
+    if (s->n_asks == UI_ASKS) {
+        size_t i = 0;
+        while (i < UI_ASKS && s->asks[i].is_open) i++;
+        if (i == UI_ASKS) {
+            i = 0;
+            s->n_left_out++;
+        }
+        memmove(&s->asks[i], &s->asks[i + 1], (UI_ASKS - 1 - i) * sizeof *s->asks);
+        s->n_asks--;
+    }
+    return &s->asks[s->n_asks++];
+}
+
+void ui_ask_open(struct ui_state *s, enum ui_ask_kind kind, struct weir_slice id,
+                 struct weir_slice text)
+{
+    struct ui_ask *a = ui_ask_find(s, id);
+    if (!a) a = add_ask(s);
+    *a = (struct ui_ask){.kind = kind, .is_open = true};
+    ui_label_set(a->id, sizeof a->id, id);
+    ui_label_set(a->text, sizeof a->text, text);
+}
+
+void ui_ask_settle(struct ui_ask *ask, struct weir_slice answer)
+{
+    ask->is_open = false;
+    ui_label_set(ask->answer, sizeof ask->answer, answer);
+}
+
+void ui_notice_add(struct ui_state *s, struct weir_slice type, struct weir_slice text)
+{
+    if (s->n_notices == UI_NOTICES) {
+        memmove(s->notices, s->notices + 1, (UI_NOTICES - 1) * sizeof *s->notices);
+        s->n_notices--;
+    }
+    struct ui_notice *n = &s->notices[s->n_notices++];
+    ui_label_set(n->type, sizeof n->type, type);
+    ui_label_set(n->text, sizeof n->text, text);
 }
 
 /* ---- beginning and ending ---- */
@@ -191,99 +336,6 @@ void ui_state_end(struct ui_state *s, enum ui_phase phase)
     cancel_end(&s->cancel);
 }
 
-/* ---- events of a turn ---- */
-
-static void take_turn_started(struct ui_state *s, const struct weir_json *data)
-{
-    ui_label_set(s->turn_id, sizeof s->turn_id, text_of(data, "turn_id"));
-}
-
-static void take_agent_started(struct ui_state *s, const struct weir_json *data)
-{
-    struct weir_slice name = text_of(data, "agent");
-    struct ui_agent *a = find_or_add_agent(s, name);
-    if (weir_slice_is(name, "synthesis") && s->answer.end > 0) ui_text_clear(&s->answer);
-    if (!a) return;
-    if (a->runs++ > 0 || a->thoughts.end > 0) ui_text_clear(&a->thoughts);
-    a->is_working = true;
-    a->started_ns = s->now_ns;
-    a->duration_ms = 0;
-    a->summary[0] = '\0';
-    ui_label_set(a->question, sizeof a->question, text_of(data, "question"));
-}
-
-/* The tokens of synthesis carry the main agent's name, and a channel of their own. */
-static void take_agent_thought(struct ui_state *s, const struct weir_json *data)
-{
-    struct weir_slice delta = text_of(data, "delta");
-    if (weir_slice_is(text_of(data, "channel"), "synthesis")) {
-        ui_text_add(&s->answer, delta, s->now_ns);
-        return;
-    }
-    struct ui_agent *a = find_or_add_agent(s, text_of(data, "agent"));
-    if (a) ui_text_add(&a->thoughts, delta, s->now_ns);
-}
-
-static void take_agent_completed(struct ui_state *s, const struct weir_json *data)
-{
-    struct ui_agent *a = find_or_add_agent(s, text_of(data, "agent"));
-    double ms = number_of(data, "duration_ms");
-    double cost = number_of(data, "cost_usd");
-    s->usage.cost_usd += cost;
-    if (!a) return;
-    a->is_working = false;
-    a->duration_ms = ms > 0 && ms < 1e15 ? (uint64_t)ms : 0;
-    a->cost_usd += cost;
-    ui_label_set(a->summary, sizeof a->summary, text_of(data, "output_summary"));
-}
-
-static void take_gate(struct ui_state *s, const struct weir_json *data)
-{
-    static const char *const verdicts[] = {"", "passed", "failed", "skipped"};
-    struct ui_finding *f = find_or_add_finding(s, text_of(data, "finding_id"));
-    struct weir_slice gate = text_of(data, "gate");
-    struct weir_slice verdict = text_of(data, "verdict");
-    ui_label_set(f->claim, sizeof f->claim, text_of(data, "claim"));
-    /* The first gate of a finding that was judged before: the step is run again. */
-    if (weir_slice_is(gate, ui_gate_names[0])) {
-        memset(f->gates, 0, sizeof f->gates);
-        f->critic[0] = f->reasoning[0] = '\0';
-    }
-    for (size_t i = 0; i < UI_GATES; i++) {
-        if (!weir_slice_is(gate, ui_gate_names[i])) continue;
-        for (unsigned v = UI_GATE_PASSED; v <= UI_GATE_SKIPPED; v++)
-            if (weir_slice_is(verdict, verdicts[v])) f->gates[i] = (enum ui_verdict)v;
-    }
-}
-
-static void take_critic(struct ui_state *s, const struct weir_json *data)
-{
-    struct ui_finding *f = find_or_add_finding(s, text_of(data, "finding_id"));
-    ui_label_set(f->critic, sizeof f->critic, text_of(data, "verdict"));
-    ui_label_set(f->reasoning, sizeof f->reasoning, text_of(data, "reasoning"));
-}
-
-static void take_cost_warning(struct ui_state *s, const struct weir_json *data)
-{
-    s->usage.is_over_threshold = true;
-    s->usage.cost_usd = number_of(data, "cost_usd");
-}
-
-/* The answer is what the result says, whatever was streamed before: usually it is the same. */
-static void take_turn_completed(struct ui_state *s, const struct weir_json *data)
-{
-    const struct weir_json *result = weir_json_get_str(data, "result");
-    struct weir_slice answer = text_of(result, "answer");
-    double cost;
-    if (!ui_text_is(&s->answer, answer)) {
-        if (s->answer.end > 0) ui_text_clear(&s->answer);
-        ui_text_add(&s->answer, answer, s->now_ns);
-    }
-    if (weir_json_double(weir_json_get_str(result, "cost_usd"), &cost)) s->usage.cost_usd = cost;
-    ui_label_set(s->turn_id, sizeof s->turn_id, text_of(data, "turn_id"));
-    ui_state_end(s, UI_COMPLETED);
-}
-
 void ui_state_fail(struct ui_state *s, struct weir_slice code, struct weir_slice message)
 {
     ui_label_set(s->error_code, sizeof s->error_code, code);
@@ -291,31 +343,23 @@ void ui_state_fail(struct ui_state *s, struct weir_slice code, struct weir_slice
     ui_state_end(s, UI_FAILED);
 }
 
-static void take_turn_failed(struct ui_state *s, const struct weir_json *data)
+void ui_state_answer_is(struct ui_state *s, struct weir_slice answer)
 {
-    const struct weir_json *error = weir_json_get_str(data, "error");
-    ui_label_set(s->turn_id, sizeof s->turn_id, text_of(data, "turn_id"));
-    ui_state_fail(s, text_of(error, "code"), text_of(error, "message"));
+    if (ui_text_is(&s->answer, answer)) return;
+    if (s->answer.end > 0) ui_text_clear(&s->answer);
+    ui_text_add(&s->answer, answer, s->now_ns);
 }
 
-static const struct {
-    const char *type;
-    void (*take)(struct ui_state *s, const struct weir_json *data);
-} rules[] = {
-    {"agent.thought", take_agent_thought},     {"validator.gate", take_gate},
-    {"validator.critic", take_critic},         {"agent.started", take_agent_started},
-    {"agent.completed", take_agent_completed}, {"turn.started", take_turn_started},
-    {"cost_warning", take_cost_warning},       {"turn.completed", take_turn_completed},
-    {"turn.failed", take_turn_failed},
-};
+/* ---- rules ---- */
 
-bool ui_state_event(struct ui_state *s, struct weir_slice type, const struct weir_json *data)
+bool ui_rules_take(struct ui_state *s, const struct ui_rule *rules, struct weir_slice type,
+                   const struct weir_json *data)
 {
     s->n_events++;
-    for (size_t i = 0; i < sizeof rules / sizeof *rules; i++) {
-        if (!weir_slice_is(type, rules[i].type)) continue;
-        ui_state_run(s);
-        rules[i].take(s, data);
+    for (; rules->type; rules++) {
+        if (!weir_slice_is(type, rules->type)) continue;
+        if (!rules->is_aside) ui_state_run(s);
+        rules->take(s, data);
         return true;
     }
     s->n_unknown++;

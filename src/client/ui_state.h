@@ -6,9 +6,10 @@
  *
  * 1. ui_state_init().
  * 2. ui_state_tick() with the time, before each of the following.
- * 3. ui_state_event() for each event of a turn; or a model's stream with ui_message_handlers.
- *    ui_state_connection() when the connection changes, cancel_press() on `cancel` for keys;
- *    cancel_begin() where what has not begun to come can be cancelled, too.
+ * 3. ui_state_event() for each event of a turn, ui_session_event() of a session, ui_chat_event() of
+ *    a chat's reply; or a model's stream with ui_message_handlers. ui_state_next() between one turn
+ *    and the next. ui_state_connection() when the connection changes, cancel_press() on `cancel`
+ *    for keys; cancel_begin() where what has not begun to come can be cancelled, too.
  * 4. ui_state_fini().
  *
  * An agent that begins again (after a crash of the server) begins with nothing; so does the
@@ -31,6 +32,9 @@ enum {
     UI_BLOCKS = 64,
     UI_FINDINGS = 32,
     UI_GATES = 7,
+    UI_ASKS = 16,
+    UI_NOTICES = 16,
+    UI_CITATIONS = 32,
     UI_NAME_BYTES = 64,
     UI_LABEL_BYTES = 512,
     UI_ANSWER_BYTES = 1 << 20,
@@ -55,7 +59,13 @@ struct ui_agent {
     struct ui_text thoughts;
 };
 
-enum ui_tool_phase { UI_TOOL_ARRIVING, UI_TOOL_RUNNING, UI_TOOL_DONE, UI_TOOL_BROKEN };
+enum ui_tool_phase {
+    UI_TOOL_ARRIVING, /* its arguments are */
+    UI_TOOL_RUNNING,
+    UI_TOOL_DONE,
+    UI_TOOL_BROKEN, /* its arguments did not arrive whole */
+    UI_TOOL_FAILED,
+};
 
 struct ui_tool {
     char id[UI_NAME_BYTES];
@@ -63,6 +73,9 @@ struct ui_tool {
     struct ui_text arguments; /* JSON, as far as it has arrived */
     enum ui_tool_phase phase;
     char progress[UI_LABEL_BYTES];
+    char result[UI_LABEL_BYTES]; /* or what went wrong; its beginning, JSON unless it is a text */
+    uint64_t started_ns;
+    uint64_t duration_ms; /* once it has ended */
 };
 
 enum ui_block_kind { UI_BLOCK_TEXT, UI_BLOCK_THINKING, UI_BLOCK_TOOL, UI_BLOCK_OTHER };
@@ -86,6 +99,29 @@ struct ui_finding {
 
 extern const char *const ui_gate_names[UI_GATES];
 
+/* Something that waits for a person. */
+enum ui_ask_kind { UI_ASK_APPROVAL, UI_ASK_QUESTION, UI_ASK_PRIVACY };
+
+struct ui_ask {
+    enum ui_ask_kind kind;
+    char id[UI_NAME_BYTES];
+    char text[UI_LABEL_BYTES];
+    char answer[UI_LABEL_BYTES]; /* how it was settled */
+    bool is_open;
+};
+
+/* Something that happened beside the answer: a scheduled prompt ran, placeholders were made. */
+struct ui_notice {
+    char type[UI_NAME_BYTES]; /* of the event */
+    char text[UI_LABEL_BYTES];
+};
+
+struct ui_citation {
+    char source_id[UI_NAME_BYTES];
+    char title[UI_LABEL_BYTES];
+    char snippet[UI_LABEL_BYTES];
+};
+
 struct ui_usage {
     uint64_t input_tokens, output_tokens;
     double cost_usd;
@@ -97,9 +133,13 @@ struct ui_state {
     uint64_t now_ns;
     enum ui_phase phase;
     enum ui_connection connection;
-    uint64_t started_ns; /* when the turn began here */
+    char connection_why[UI_LABEL_BYTES]; /* it was lost, or is not to be had */
+    uint64_t again_ns;                   /* reconnecting: when it is tried; 0, or past: it is */
+    uint64_t started_ns;                 /* when the turn began here */
     uint64_t ended_ns;
     char turn_id[UI_NAME_BYTES];
+    char model[UI_NAME_BYTES];     /* that answers; empty: nobody said */
+    char progress[UI_LABEL_BYTES]; /* of what has no lane of its own; empty: none */
     char error_code[UI_NAME_BYTES];
     char error_message[UI_LABEL_BYTES];
 
@@ -113,6 +153,12 @@ struct ui_state {
     struct ui_block blocks[UI_BLOCKS];
     size_t n_findings;
     struct ui_finding findings[UI_FINDINGS];
+    size_t n_asks;
+    struct ui_ask asks[UI_ASKS];
+    size_t n_notices;
+    struct ui_notice notices[UI_NOTICES];
+    size_t n_citations;
+    struct ui_citation citations[UI_CITATIONS];
 
     struct ui_usage usage;
     struct cancel cancel;
@@ -129,16 +175,32 @@ void ui_state_tick(struct ui_state *s, uint64_t now_ns);
 
 void ui_state_connection(struct ui_state *s, enum ui_connection connection);
 
+/* The connection was lost, or not to be had; it is tried again in so many milliseconds. */
+void ui_state_reconnecting(struct ui_state *s, const char *why, uint64_t in_ms);
+
 /* One event of a turn; false when no rule knows its type. data may be NULL. */
 bool ui_state_event(struct ui_state *s, struct weir_slice type, const struct weir_json *data);
+
+/* One event of a session: its type is a member of its data. */
+bool ui_session_event(struct ui_state *s, const struct weir_json *data);
+
+/* Whether an event of a session is of another turn than the one that has ended. */
+bool ui_session_begins(const struct ui_state *s, const struct weir_json *data);
+
+/* One event of a chat's reply. */
+bool ui_chat_event(struct ui_state *s, struct weir_slice type, const struct weir_json *data);
+
+/* Forgets the turn that has ended; connection, what waits for a person, and counts stay. */
+void ui_state_next(struct ui_state *s);
 
 /* Says what a tool is up to, by the id of its call. */
 void ui_state_tool_progress(struct ui_state *s, struct weir_slice id, struct weir_slice text);
 
-/* The agent, tool or finding of this name; NULL when there is none. */
+/* The agent, tool, finding or ask of this name; NULL when there is none. */
 const struct ui_agent *ui_state_agent(const struct ui_state *s, const char *name);
 const struct ui_tool *ui_state_tool(const struct ui_state *s, const char *id);
 const struct ui_finding *ui_state_finding(const struct ui_state *s, const char *id);
+const struct ui_ask *ui_state_ask(const struct ui_state *s, const char *id);
 
 /*
  * A model's message drives the state: the `user` of these handlers. The message is set by the

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What turns and messages share when they change the state of a view. */
+/* What turns, sessions, chats and messages share when they change the state of a view. */
 #pragma once
 
 #include "client/ui_state.h"
@@ -11,5 +11,61 @@ void ui_state_run(struct ui_state *s);
 void ui_state_end(struct ui_state *s, enum ui_phase phase);
 void ui_state_fail(struct ui_state *s, struct weir_slice code, struct weir_slice message);
 
+/* The lane or finding of this name; NULL when there is no room for another lane. */
+struct ui_agent *ui_agent_find_or_add(struct ui_state *s, struct weir_slice name);
+struct ui_finding *ui_finding_find_or_add(struct ui_state *s, struct weir_slice id);
+
 /* The tool call of this id, the oldest one giving way if need be. */
 struct ui_tool *ui_tool_find_or_add(struct ui_state *s, struct weir_slice id);
+
+/* The tool call of this name that runs, the newest first; NULL when none does. */
+struct ui_tool *ui_tool_running(struct ui_state *s, struct weir_slice name);
+
+/* It has ended with such a result, any JSON. */
+void ui_tool_end(struct ui_tool *t, enum ui_tool_phase phase, const struct weir_json *result);
+
+/* A call with its arguments, any JSON. */
+struct ui_tool *ui_tool_begin(struct ui_state *s, struct weir_slice id, struct weir_slice name,
+                              const struct weir_json *arguments);
+
+/* How far a tool is, or, without one, the whole; percent may be NULL. */
+void ui_progress_set(struct ui_state *s, struct ui_tool *t, struct weir_slice label,
+                     const struct weir_json *percent);
+
+/* The answer is this, whatever was streamed before: usually it is the same. */
+void ui_state_answer_is(struct ui_state *s, struct weir_slice answer);
+
+/* Something to wait for, and its end: by id. */
+void ui_ask_open(struct ui_state *s, enum ui_ask_kind kind, struct weir_slice id,
+                 struct weir_slice text);
+void ui_ask_settle(struct ui_ask *ask, struct weir_slice answer);
+struct ui_ask *ui_ask_find(struct ui_state *s, struct weir_slice id);
+
+void ui_notice_add(struct ui_state *s, struct weir_slice type, struct weir_slice text);
+
+/* The beginning of a value, as a text or as JSON, into a label. */
+void ui_label_json(char *out, size_t room, const struct weir_json *v);
+
+/* ---- members of events ---- */
+
+static inline struct weir_slice ui_text_of(const struct weir_json *v, const char *key)
+{
+    return weir_json_text(weir_json_get_str(v, key));
+}
+
+/* 0: none, or no number. */
+double ui_number_of(const struct weir_json *v, const char *key);
+
+/* A count of milliseconds or tokens; 0: none. */
+uint64_t ui_count_of(const struct weir_json *v, const char *key);
+
+/* One row of a table of rules: what an event of this type does. */
+struct ui_rule {
+    const char *type;
+    void (*take)(struct ui_state *s, const struct weir_json *data);
+    bool is_aside; /* it says nothing about whether a turn runs */
+};
+
+/* Does what the table says; false when no row knows the type. */
+bool ui_rules_take(struct ui_state *s, const struct ui_rule *rules, struct weir_slice type,
+                   const struct weir_json *data);
