@@ -64,11 +64,13 @@ enum weir_stream_kind {
     WEIR_STREAM_SESSION, /* the events of a session, by number; has no end */
     WEIR_STREAM_MODEL,   /* POST to a model; ends with message_stop, error or [DONE]. It is paid
                             for: not asked for again once a byte of it has come */
+    WEIR_STREAM_CHAT,    /* the newest reply of a conversation; ends with done, error or
+                            dlp_blocked. Its ids are MESSAGE:NUMBER */
 };
 
 /* 0 in any member means the default of the kind. */
 struct weir_stream_retry {
-    unsigned max_retries; /* in a row without a new event. Turn: 5, model: 2, others:
+    unsigned max_retries; /* in a row without a new event. Turn, chat: 5, model: 2, others:
                              WEIR_RETRY_FOREVER */
     unsigned initial_ms;  /* 1 s; session: 3 s */
     unsigned max_ms;      /* 30 s; session: 3 s */
@@ -102,11 +104,12 @@ struct weir_stream_field {
 
 struct weir_event_stream_options {
     enum weir_stream_kind kind;
-    struct weir_slice url; /* turn, session: of the server ("https://weir.example"); else whole */
-    struct weir_slice key; /* sent as a bearer token; empty: none */
-    struct weir_slice id;  /* of the turn or session */
-    uint64_t since_seq;    /* turn, session: events up to this one are had */
-    struct weir_slice last_event_id;        /* any: the same */
+    /* Of the server ("https://weir.example"); any, model: the whole address. */
+    struct weir_slice url;
+    struct weir_slice key;                  /* sent as a bearer token; empty: none */
+    struct weir_slice id;                   /* of the turn, session or conversation */
+    uint64_t since_seq;                     /* turn, session: events up to this one are had */
+    struct weir_slice last_event_id;        /* any, chat: the same */
     struct weir_slice body;                 /* model: the request, JSON */
     const struct weir_stream_field *fields; /* more fields of the request, 8 at most */
     size_t n_fields;
@@ -119,7 +122,8 @@ struct weir_event_stream_options {
     /* The others may be NULL. */
     void (*on_open)(void *user); /* connected, also again */
     void (*on_error)(void *user, const struct weir_stream_error *error);
-    /* Session: these numbers and those between are no longer kept by the server. */
+    /* These numbers and those between are no longer kept by the server: of a session, or of any
+     * stream whose answer says so (X-Weir-Gap: FIRST-LAST). */
     void (*on_gap)(void *user, uint64_t first_seq, uint64_t last_seq);
     /* WEIR_OK: it came to its end, or on_event had enough. WEIR_CANCELLED: the client is freed.
      * Else what on_error has told. Not after weir_event_stream_close(). */

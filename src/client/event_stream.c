@@ -126,6 +126,16 @@ static void note_thread(struct weir_client *c)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Sessions tell by their numbers what they lack, and others by their answer. */
+static void tell_gap(struct weir_event_stream *s, const struct fetch_answer *answer)
+{
+    const struct weir_event_stream_options *o = &s->options;
+    uint64_t first, last;
+    bool has_gap = resume_read_gap(fetch_field_of(answer, "x-weir-gap"), &first, &last);
+    if (has_gap && o->kind == WEIR_STREAM_ANY && o->on_gap && !is_mute(s))
+        o->on_gap(o->user, first, last);
+}
+
 static bool on_head(void *user, int http_status, const struct fetch_answer *answer)
 {
     struct weir_event_stream *s = checked(user);
@@ -137,6 +147,7 @@ static bool on_head(void *user, int http_status, const struct fetch_answer *answ
                        fetch_field_of(answer, "retry-after"), clock_wall_ms(&clock_system));
     if (s->answer == RESUME_OPEN && s->options.on_open && !is_mute(s))
         s->options.on_open(s->options.user);
+    if (s->answer == RESUME_OPEN) tell_gap(s, answer);
     return !is_mute(s);
 }
 
@@ -307,11 +318,11 @@ static WEIR_MUST_CHECK enum weir_status set_up(struct weir_event_stream *s,
     if (st != WEIR_OK) return st;
     weir_buf_init(&s->page, PAGE_BYTES);
     weir_buf_init(&s->moved, STREAM_URL_BYTES);
-    weir_buf_append_slice(&s->resume.last_id, options->last_event_id);
-    s->resume.last_seq = options->since_seq;
-    atomic_init(&s->last_seq, options->since_seq);
+    st = resume_had(&s->resume, options->since_seq, options->last_event_id);
+    if (st != WEIR_OK) return st;
+    atomic_init(&s->last_seq, s->resume.last_seq);
     s->decoder = weir_sse_new(&decoder_handlers, s, &options->limits.sse);
-    return s->decoder ? weir_buf_status(&s->resume.last_id) : WEIR_NOMEM;
+    return s->decoder ? WEIR_OK : WEIR_NOMEM;
 }
 
 static WEIR_MUST_CHECK enum weir_status enlist(struct weir_event_stream *s)

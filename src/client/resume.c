@@ -21,7 +21,7 @@ static unsigned or_default(unsigned value, unsigned otherwise)
 static unsigned retries_of(enum weir_stream_kind kind)
 {
     enum { OF_A_TURN = 5, OF_A_MODEL = 2 };
-    if (kind == WEIR_STREAM_TURN) return OF_A_TURN;
+    if (kind == WEIR_STREAM_TURN || kind == WEIR_STREAM_CHAT) return OF_A_TURN;
     return kind == WEIR_STREAM_MODEL ? OF_A_MODEL : WEIR_RETRY_FOREVER;
 }
 
@@ -29,7 +29,7 @@ enum weir_status resume_init(struct resume *r, enum weir_stream_kind kind,
                              const struct weir_stream_retry *retry)
 {
     bool is_session = kind == WEIR_STREAM_SESSION;
-    if (kind > WEIR_STREAM_MODEL) return WEIR_INVALID;
+    if (kind > WEIR_STREAM_CHAT) return WEIR_INVALID;
     *r = (struct resume){
         .kind = kind,
         .retry = {.max_retries = or_default(retry->max_retries, retries_of(kind)),
@@ -93,6 +93,9 @@ static bool is_last(const struct resume *r, const struct weir_sse_event *event)
     if (r->kind == WEIR_STREAM_MODEL)
         return weir_slice_is(event->type, "message_stop") || weir_slice_is(event->type, "error") ||
                weir_slice_is(event->data, "[DONE]");
+    if (r->kind == WEIR_STREAM_CHAT)
+        return weir_slice_is(event->type, "done") || weir_slice_is(event->type, "error") ||
+               weir_slice_is(event->type, "dlp_blocked");
     return false;
 }
 
@@ -131,18 +134,66 @@ static WEIR_MUST_CHECK enum weir_status take_named(struct resume *r, struct weir
     return weir_buf_status(&r->last_id);
 }
 
+/* "msg_1:42": the reply's name with its colon, and the number. */
+static bool read_reply_id(struct weir_slice id, struct weir_slice *reply, uint64_t *seq)
+{
+    const char *colon = id.len > 0 ? memrchr(id.ptr, ':', id.len) : NULL;
+    if (!colon || colon == id.ptr) return false;
+    reply->ptr = id.ptr;
+    reply->len = (size_t)(colon - id.ptr) + 1;
+    return read_seq(slice_from(id, reply->len), seq);
+}
+
+static WEIR_MUST_CHECK enum weir_status take_reply(struct resume *r, struct weir_slice id,
+                                                   enum resume_take *take)
+{
+    struct weir_slice reply, had = {0};
+    uint64_t seq, last = 0;
+    *take = RESUME_BAD;
+    if (!read_reply_id(id, &reply, &seq)) return WEIR_OK;
+    /* A server that has forgotten which one was read begins with another. */
+    if (read_reply_id(weir_buf_slice(&r->last_id), &had, &last) && !slice_eq(had, reply)) last = 0;
+    *take = seq <= last ? RESUME_DROP : RESUME_MISSING;
+    if (seq != last + 1) return WEIR_OK;
+    *take = RESUME_GIVE;
+    r->last_seq = seq;
+    weir_buf_reset(&r->last_id);
+    weir_buf_append_slice(&r->last_id, id);
+    return weir_buf_status(&r->last_id);
+}
+
+enum weir_status resume_had(struct resume *r, uint64_t seq, struct weir_slice id)
+{
+    struct weir_slice reply;
+    bool is_chat = r->kind == WEIR_STREAM_CHAT;
+    if (is_chat && id.len > 0 && !read_reply_id(id, &reply, &seq)) return WEIR_INVALID;
+    weir_buf_append_slice(&r->last_id, id);
+    r->last_seq = seq;
+    return weir_buf_status(&r->last_id);
+}
+
 enum weir_status resume_event(struct resume *r, const struct weir_sse_event *event,
                               enum resume_take *take)
 {
     enum weir_status st = WEIR_OK;
     if (r->kind == WEIR_STREAM_TURN || r->kind == WEIR_STREAM_SESSION)
         *take = take_numbered(r, event->id);
+    else if (r->kind == WEIR_STREAM_CHAT) st = take_reply(r, event->id, take);
     else st = take_named(r, event->id, take);
     if (st != WEIR_OK || *take > RESUME_GIVE_AFTER_GAP) return st;
     r->n_failed = 0;
     r->is_over = is_last(r, event);
     if (r->is_over) *take = RESUME_GIVE_LAST;
     return WEIR_OK;
+}
+
+bool resume_read_gap(struct weir_slice text, uint64_t *first, uint64_t *last)
+{
+    const char *dash = text.len > 0 ? memchr(text.ptr, '-', text.len) : NULL;
+    if (!dash) return false;
+    size_t len = (size_t)(dash - text.ptr);
+    return read_seq(slice_of(text.ptr, len), first) && read_seq(slice_from(text, len + 1), last) &&
+           *first <= *last;
 }
 
 /* ---- again ---- */

@@ -12,8 +12,9 @@
  * What is had. Turns and sessions number their events: what is not above the last number was had,
  * and what is above the next one shows that some are missing. Other streams have ids that mean
  * nothing: after a reconnection events whose id was had lately are dropped, up to the first that
- * is new. A model's stream has neither; it is paid for, and asked for again only before the first
- * byte of it has come.
+ * is new. A chat numbers the events of each reply, with its name before the number, and keeps it
+ * whole as a turn. A model's stream has neither; it is paid for, and asked for again only before
+ * the first byte of it has come.
  *
  * One thread at a time.
  */
@@ -32,7 +33,7 @@ enum {
 struct resume {
     enum weir_stream_kind kind;
     struct weir_stream_retry retry; /* with nothing left to default */
-    uint64_t last_seq;              /* of turns and sessions */
+    uint64_t last_seq;              /* of turns, sessions, and the reply in last_id */
     struct weir_buf last_id;        /* of other streams; empty: none */
     unsigned n_failed;              /* in a row, without a new event */
     bool has_bytes;                 /* this connection brought something */
@@ -50,6 +51,12 @@ WEIR_MUST_CHECK enum weir_status resume_init(struct resume *r, enum weir_stream_
                                              const struct weir_stream_retry *retry);
 void resume_fini(struct resume *r);
 
+/*
+ * What the caller had before: a number or an id, as the kind has it; 0, empty: nothing.
+ * WEIR_INVALID: no reply has such an id; WEIR_NOMEM.
+ */
+WEIR_MUST_CHECK enum weir_status resume_had(struct resume *r, uint64_t seq, struct weir_slice id);
+
 /* A connection begins. */
 void resume_begin(struct resume *r);
 
@@ -60,6 +67,9 @@ enum resume_answer {
     RESUME_NEVER,   /* asking again does not help */
 };
 enum resume_answer resume_head(int http_status, struct weir_slice content_type);
+
+/* "FIRST-LAST": numbers from 1 on, in order. */
+bool resume_read_gap(struct weir_slice text, uint64_t *first, uint64_t *last);
 
 static inline void resume_bytes(struct resume *r)
 {

@@ -21,6 +21,11 @@ static bool is_numbered(enum weir_stream_kind kind)
     return kind == WEIR_STREAM_TURN || kind == WEIR_STREAM_SESSION;
 }
 
+static bool has_id(enum weir_stream_kind kind)
+{
+    return is_numbered(kind) || kind == WEIR_STREAM_CHAT;
+}
+
 static bool is_one_line(struct weir_slice s)
 {
     for (size_t i = 0; i < s.len; i++)
@@ -40,7 +45,7 @@ bool stream_request_can_be(const struct weir_event_stream_options *options)
     bool can_be = options->on_event && stream_request_url_can_be(options->url) &&
                   is_one_line(options->key) && is_one_line(options->last_event_id) &&
                   options->n_fields <= FETCH_MAX_FIELDS - OWN_FIELDS;
-    if (is_numbered(options->kind)) can_be = can_be && id.len > 0 && id.len <= MAX_ID_BYTES;
+    if (has_id(options->kind)) can_be = can_be && id.len > 0 && id.len <= MAX_ID_BYTES;
     for (size_t i = 0; can_be && i < options->n_fields; i++)
         can_be = options->fields[i].name && is_one_line(options->fields[i].value);
     return can_be;
@@ -60,18 +65,21 @@ static void put_escaped(struct weir_buf *out, struct weir_slice s)
 
 static void put_url(const struct weir_event_stream *s, struct weir_buf *out)
 {
+    static const char *const paths[] = {[WEIR_STREAM_TURN] = "/v1/turns/",
+                                        [WEIR_STREAM_SESSION] = "/sse/sessions/",
+                                        [WEIR_STREAM_CHAT] = "/ai/chat?conversationId="};
     struct weir_slice base = s->options.url;
-    bool is_turn = s->options.kind == WEIR_STREAM_TURN;
-    if (!is_numbered(s->options.kind)) {
+    enum weir_stream_kind kind = s->options.kind;
+    if (!has_id(kind)) {
         weir_buf_append_slice(out, s->moved.len > 0 ? weir_buf_slice(&s->moved) : base);
         return;
     }
     while (base.len > 0 && base.ptr[base.len - 1] == '/') base.len--;
     weir_buf_append_slice(out, base);
-    weir_buf_append_str(out, is_turn ? "/v1/turns/" : "/sse/sessions/");
+    weir_buf_append_str(out, paths[kind]);
     put_escaped(out, s->options.id);
-    if (is_turn) weir_buf_append_str(out, "/events");
-    else if (s->resume.last_seq > 0)
+    if (kind == WEIR_STREAM_TURN) weir_buf_append_str(out, "/events");
+    if (kind == WEIR_STREAM_SESSION && s->resume.last_seq > 0)
         weir_buf_printf(out, "?lastEventId=%llu", (unsigned long long)s->resume.last_seq);
 }
 

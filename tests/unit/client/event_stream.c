@@ -125,6 +125,7 @@ struct turn {
     const struct act *acts;
     size_t n_acts;
     const char *last; /* type of the last event; NULL: there is none */
+    const char *name; /* before the numbers; NULL: none */
     uint64_t first;   /* number of the oldest event that is kept */
     size_t n_answer;  /* bytes of the last answer */
     atomic_uint n_asked;
@@ -133,7 +134,10 @@ struct turn {
 static uint64_t place_of(const char *request)
 {
     const char *field = strstr(request, "Last-Event-ID: ");
-    return field ? strtoull(field + 15, NULL, 10) : 0;
+    if (!field) return 0;
+    field += 15;
+    const char *colon = strpbrk(field, ":\r");
+    return strtoull(colon && *colon == ':' ? colon + 1 : field, NULL, 10);
 }
 
 static size_t write_turn(const struct turn *t, const struct act *act, uint64_t had, char *out)
@@ -145,8 +149,9 @@ static size_t write_turn(const struct turn *t, const struct act *act, uint64_t h
         bool is_last = i == N_EVENTS && t->last;
         if (i == act->skips) continue;
         len +=
-            (size_t)snprintf(out + len, BODY_BYTES - len, "id: %llu\nevent: %s\ndata: e%llu\n\n",
-                             (unsigned long long)i, is_last ? t->last : "x", (unsigned long long)i);
+            (size_t)snprintf(out + len, BODY_BYTES - len, "id: %s%llu\nevent: %s\ndata: e%llu\n\n",
+                             t->name ? t->name : "", (unsigned long long)i, is_last ? t->last : "x",
+                             (unsigned long long)i);
     }
     return len;
 }
@@ -391,6 +396,33 @@ TEST(a_session_tells_what_is_no_longer_kept)
     T_EQ(c.gaps[0][0], 1);
     T_EQ(c.gaps[0][1], 3);
     T_OK(strncmp(p.request, "GET /sse/sessions/turn_1?lastEventId=", 37) == 0);
+}
+
+TEST(a_reply_that_is_cut_or_replayed_is_given_once_and_in_order)
+{
+    const struct act acts[] = {{.cut = 130}, {.forgets = true, .cut = 260}, {.skips = 7}, good};
+    struct turn t = {.acts = acts, .n_acts = 4, .first = 1, .last = "done", .name = "msg_1:"};
+    struct peer p;
+    struct caller c;
+    read_stream(&t, &p, &c, WEIR_STREAM_CHAT, NULL);
+    check_whole(&c);
+    T_OK(strncmp(p.request, "GET /ai/chat?conversationId=turn_1 HTTP/1.1\r\n", 45) == 0);
+    T_OK(strstr(p.request, "\r\nLast-Event-ID: msg_1:6\r\n"));
+}
+
+TEST(any_stream_tells_the_gap_that_its_answer_names)
+{
+    const struct act acts[] = {{.instead = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
+                                           "X-Weir-Gap: 3-8\r\n\r\ndata: x\n\n"},
+                               {.instead = "HTTP/1.1 204 No Content\r\n\r\n"}};
+    struct turn t = {.acts = acts, .n_acts = 2, .first = 1};
+    struct peer p;
+    struct caller c;
+    read_stream(&t, &p, &c, WEIR_STREAM_ANY, NULL);
+    T_EQ(c.closed, WEIR_OK);
+    T_EQ(c.n_gaps, 1);
+    T_EQ(c.gaps[0][0], 3);
+    T_EQ(c.gaps[0][1], 8);
 }
 
 static void had_three(struct weir_event_stream_options *options)
@@ -653,6 +685,10 @@ TEST(options_that_cannot_be_are_refused)
     T_EQ(weir_event_stream_open(&s, client, &bad), WEIR_INVALID);
     bad = usual;
     bad.on_event = NULL;
+    T_EQ(weir_event_stream_open(&s, client, &bad), WEIR_INVALID);
+    bad = usual;
+    bad.kind = WEIR_STREAM_CHAT;
+    bad.last_event_id = SLICE("no-number");
     T_EQ(weir_event_stream_open(&s, client, &bad), WEIR_INVALID);
     bad = usual;
     bad.kind = (enum weir_stream_kind)9;

@@ -142,16 +142,72 @@ TEST(each_kind_knows_its_last_event)
         {WEIR_STREAM_MODEL, "error", "{}", true},
         {WEIR_STREAM_MODEL, "message", "[DONE]", true},
         {WEIR_STREAM_MODEL, "message_delta", "{}", false},
+        {WEIR_STREAM_CHAT, "done", "{}", true},
+        {WEIR_STREAM_CHAT, "error", "{}", true},
+        {WEIR_STREAM_CHAT, "dlp_blocked", "{}", true},
+        {WEIR_STREAM_CHAT, "dlp_resolved", "{}", false},
         {WEIR_STREAM_ANY, "message", "[DONE]", false},
         {WEIR_STREAM_ANY, "error", "{}", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct resume r = resume_of(cases[i].kind);
-        enum resume_take taken = take(&r, "1", cases[i].type, cases[i].data);
+        const char *id = cases[i].kind == WEIR_STREAM_CHAT ? "msg_1:1" : "1";
+        enum resume_take taken = take(&r, id, cases[i].type, cases[i].data);
         T_EQ(taken, cases[i].is_last ? RESUME_GIVE_LAST : RESUME_GIVE);
         T_EQ(r.is_over, cases[i].is_last);
         resume_fini(&r);
     }
+}
+
+TEST(a_reply_is_numbered_behind_its_name)
+{
+    struct resume r = resume_of(WEIR_STREAM_CHAT);
+    T_EQ(take(&r, "msg_1:1", "token", ""), RESUME_GIVE);
+    T_EQ(take(&r, "msg_1:2", "token", ""), RESUME_GIVE);
+    resume_begin(&r);
+    T_EQ(take(&r, "msg_1:1", "token", ""), RESUME_DROP);
+    T_EQ(take(&r, "msg_1:2", "token", ""), RESUME_DROP);
+    T_EQ(take(&r, "msg_1:4", "token", ""), RESUME_MISSING);
+    T_EQ(take(&r, "msg_1:3", "token", ""), RESUME_GIVE);
+    T_EQ(r.last_seq, 3);
+    T_EQ_STR(weir_buf_slice(&r.last_id), "msg_1:3");
+    /* Another reply has its own numbers. */
+    T_EQ(take(&r, "msg_12:2", "token", ""), RESUME_MISSING);
+    T_EQ(take(&r, "msg_12:1", "token", ""), RESUME_GIVE);
+    T_EQ(take(&r, "a:b:2", "token", ""), RESUME_MISSING);
+    static const char *const bad[] = {"", "1", ":1", "msg_1:", "msg_1:x", "msg_1:0", "msg_1:-1"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        T_EQ(take(&r, bad[i], "token", ""), RESUME_BAD);
+    resume_fini(&r);
+}
+
+TEST(a_reply_goes_on_behind_what_was_had)
+{
+    struct resume r = resume_of(WEIR_STREAM_CHAT);
+    T_EQ(resume_had(&r, 0, SLICE("nonsense")), WEIR_INVALID);
+    T_EQ(resume_had(&r, 0, SLICE("msg_1:7")), WEIR_OK);
+    T_EQ(r.last_seq, 7);
+    T_EQ(take(&r, "msg_1:7", "token", ""), RESUME_DROP);
+    T_EQ(take(&r, "msg_1:8", "token", ""), RESUME_GIVE);
+    resume_fini(&r);
+}
+
+TEST(a_gap_is_two_numbers_in_order)
+{
+    static const struct {
+        const char *text;
+        bool is_gap;
+    } cases[] = {
+        {"1-9", true}, {"5-5", true}, {"9-1", false}, {"0-3", false},   {"-3", false},
+        {"3-", false}, {"3", false},  {"", false},    {"1-2-3", false}, {"a-b", false},
+    };
+    uint64_t first, last;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (resume_read_gap(weir_slice_of(cases[i].text), &first, &last) != cases[i].is_gap)
+            t_fail(__FILE__, __LINE__, "%s", cases[i].text);
+    T_OK(resume_read_gap(SLICE("3-18446744073709551615"), &first, &last));
+    T_EQ(first, 3);
+    T_EQ(last, UINT64_MAX);
 }
 
 TEST(ids_without_order_are_dropped_up_to_the_first_new_one)
