@@ -3,7 +3,7 @@
  * The nine steps of a turn, as a table, and what stands between the engine, which knows nothing of
  * agents, and the agents, which know nothing of the engine: the case that an agent works on, and
  * its failures as those of a step. Each agent is a part of its step, and one that needs an answer
- * of a model is called again when it has come: see ask.c.
+ * of a model is called again when it has come: see call/ask.c.
  *
  *   path    | steps that run
  *   --------+-------------------------------------------------------------
@@ -15,8 +15,8 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "turn/ask.h"
 #include "turn/memory.h"
+#include "turn/turn_impl.h"
 
 enum {
     CONTEXT_JSON_BYTES = 8 << 20, /* what a turn is given of memory, as values */
@@ -180,7 +180,7 @@ static struct attempt *attempt_new(struct flow_step *s, agent_fn fn, size_t n)
     if (!a) return NULL;
     a->fn = fn;
     a->n = n;
-    for (size_t i = 0; i < n; i++) asker_init(&a->lanes[i].asker, t, s, (unsigned)i);
+    for (size_t i = 0; i < n; i++) asker_init(&a->lanes[i].asker, &t->host, s, (unsigned)i);
     pthread_mutex_lock(&t->attempts_lock);
     list_push_back(&t->attempts, &a->node);
     pthread_mutex_unlock(&t->attempts_lock);
@@ -213,7 +213,7 @@ static bool next_thought(void *attempt, struct weir_buf *json)
 {
     struct attempt *a = attempt;
     for (size_t i = 0; i < a->n; i++)
-        if (asker_next_thought(&a->lanes[i].asker, json)) return true;
+        if (asker_next_text(&a->lanes[i].asker, json)) return true;
     return false;
 }
 
@@ -317,7 +317,7 @@ static void begin(struct flow_step *s, struct attempt *a)
         return;
     }
     flow_set_data(s, a);
-    flow_set_source(s, "agent.thought", next_thought, a);
+    flow_set_source(s, a->lanes[0].asker.host->text_type, next_thought, a);
     flow_on_abort(s, abort_calls, a);
     flow_parallel(s, a->n, run_part, join);
 }

@@ -13,7 +13,7 @@
  *   document "turn" ID          the Turn as clients see it, for ever. Owner: whose turn it is
  *   document "turn_slot" OWNER/N   while it is in flight: one of the owner's places
  *   document "turn_context" ID  what it was given beside its messages: memory, for ever
- *   documents "turn_request" and "turn_call" ID/SS/PP/KK  calls of models, for ever: calls.c
+ *   documents "turn_request" and "turn_call" ID/SS/PP/KK  calls of models, for ever: call/calls.c
  *   log "turns/ID"              its events, for an hour after its end
  *   and the documents of its run, see flow/flow.h.
  * A turn begins by one commit and ends by one commit: all of these agree at any instant.

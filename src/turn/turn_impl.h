@@ -6,13 +6,10 @@
  *   turns.c     the engine's life; how a turn begins and ends
  *   steps.c     the nine steps, on the agents
  *   case.c      what an agent is given
- *   ask.c       agents that ask models: pending answers, thoughts, costs
- *   calls.c     what is kept of calls of models
  *   replay.c    running a turn again, beside what it was
  *   result.c    what a completed turn says
  *   memory.c    an entry of memory
  *   remember.c  memory: what a turn is given, what it leaves
- *   shelf.c     people's data between two steps
  *   pace.c      waiting before steps
  *   trace.c     how a turn came about
  */
@@ -23,8 +20,8 @@
 
 #include "base/list.h"
 #include "base/ulid.h"
-#include "data/dataset.h"
-#include "model/model.h"
+#include "call/ask.h"
+#include "data/shelf.h"
 #include "turn/turn.h"
 
 /* ---- turn.c ---- */
@@ -96,83 +93,6 @@ void case_set_context(struct agent_case *c, const struct weir_json *context);
 struct weir_slice case_question(const struct outputs *o, const struct agent_case *c,
                                 const char *agent);
 
-/* ---- calls.c: what is kept of calls of models ---- */
-
-enum {
-    CALLS = 100, /* of one part of a step */
-    CALL_ID_BYTES = TURN_ID_LEN + 12,
-    CALL_HASH_BYTES = 65,
-    CALL_NAME_BYTES = 48, /* of an agent, of what it is for */
-};
-
-struct call_place {
-    unsigned step;   /* its number */
-    unsigned part;   /* of the step, from 0 */
-    unsigned number; /* in the order of asking, from 0 */
-};
-
-struct call {
-    struct call_place at;
-    enum model_role role;
-    char agent[CALL_NAME_BYTES]; /* whose thoughts it is; empty: nobody's */
-    char purpose[CALL_NAME_BYTES];
-    char hash[CALL_HASH_BYTES]; /* of the request */
-    int64_t began_ms, ended_ms;
-    double earlier_usd; /* what was asked in its place before, and was of no use, has cost */
-};
-
-extern const char call_kind[], call_request_kind[];
-struct doc_key call_key(char out[CALL_ID_BYTES], const char *kind, struct weir_slice turn,
-                        struct call_place at);
-void call_hash(char out[CALL_HASH_BYTES], struct weir_slice request);
-void call_put(struct weir_buf *out, const struct call *call, const struct model_answer *answer);
-
-/* One that is in the store. */
-struct call_found {
-    struct call_found *next;
-    struct call call;
-    struct model_answer answer;
-    const struct weir_json *json; /* the answer */
-    struct weir_json_doc *doc;
-    struct weir_buf content;
-};
-void call_found_free(struct call_found *f); /* NULL is allowed */
-/* WEIR_NOT_FOUND, WEIR_CORRUPT, WEIR_NOMEM, WEIR_LIMIT; what the store says. */
-WEIR_MUST_CHECK enum weir_status call_find(struct store *store, struct weir_slice turn,
-                                           struct call_place at, struct call_found **out);
-/*
- * Those of a step, or of all steps when it is 0, in order. `each` takes it over, and returns
- * WEIR_OK to go on.
- */
-typedef enum weir_status (*call_fn)(void *user, struct call_found *f);
-WEIR_MUST_CHECK enum weir_status calls_each(struct store *store, struct weir_slice turn,
-                                            unsigned step, call_fn each, void *user);
-
-/* ---- shelf.c: people's data in memory, between two steps ---- */
-
-enum { SHELF_DATASETS = 32 }; /* that nobody uses at the moment */
-
-struct shelved {
-    struct dataset *data;
-    uint64_t generation;
-    char owner[TURN_OWNER_BYTES];
-};
-
-struct shelf {
-    struct store *store;
-    pthread_mutex_t lock;
-    atomic_uint_fast64_t generation; /* counts changes of anybody's data */
-    struct shelved idle[SHELF_DATASETS];
-    unsigned n_idle; /* the newest last */
-};
-
-void shelf_init(struct shelf *s, struct store *store);
-void shelf_fini(struct shelf *s);
-/* The person's data, for the caller alone until shelf_give(). What the store says. */
-WEIR_MUST_CHECK enum weir_status shelf_take(struct shelf *s, struct weir_slice owner,
-                                            struct shelved *out);
-void shelf_give(struct shelf *s, struct shelved *data);
-
 /* ---- remember.c: memory ---- */
 
 /*
@@ -227,9 +147,7 @@ struct turns {
     pthread_mutex_t id_lock;
     struct ulid_source ids;
     unsigned n_slots; /* places of an owner that may be taken: from other settings, too */
-    pthread_mutex_t models_lock;
-    bool is_stopped;           /* the models may be gone; under that lock */
-    pthread_mutex_t cost_lock; /* whose cost passes the limit */
+    struct call_host host;
     pthread_mutex_t attempts_lock;
     struct list attempts; /* at steps, all that there are */
 };

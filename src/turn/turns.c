@@ -191,6 +191,34 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
     else if (!complete_turn(s, end)) fail_turn(s, &no_answer, end->ended_ms);
 }
 
+/* ---- what agents say, and what it costs ---- */
+
+static void put_thought(struct asker *a, struct weir_buf *json, struct weir_slice text)
+{
+    weir_json_put_begin_object(json);
+    weir_json_put_key(json, "agent");
+    weir_json_put_str(json, a->call.agent);
+    weir_json_put_key(json, "delta");
+    weir_json_put_string(json, text);
+    weir_json_put_end_object(json);
+}
+
+static void put_warning(struct asker *a, struct weir_buf *json, double cost_usd)
+{
+    char at[CLOCK_TEXT_BYTES];
+    clock_format(at, clock_wall_ms(flow_clock(a->step)));
+    weir_json_put_begin_object(json);
+    weir_json_put_key(json, "turn_id");
+    weir_json_put_string(json, flow_id(a->step));
+    weir_json_put_key(json, "cost_usd");
+    weir_json_put_double(json, cost_usd);
+    weir_json_put_key(json, "threshold_usd");
+    weir_json_put_double(json, a->host->warn_usd);
+    weir_json_put_key(json, "at");
+    weir_json_put_str(json, at);
+    weir_json_put_end_object(json);
+}
+
 /* ---- life ---- */
 
 static void set_options(struct turns *t, const struct turns_options *o)
@@ -206,6 +234,15 @@ static void set_options(struct turns *t, const struct turns_options *o)
                                     .user = t,
                                     .on_begin = on_begin,
                                     .on_end = on_end};
+    t->host = (struct call_host){.models = o->models,
+                                 .what = "turn",
+                                 .warn_usd = t->options.cost_warn_usd,
+                                 .max_usd = o->max_turn_usd,
+                                 .text_type = "agent.thought",
+                                 .put_text = put_thought,
+                                 .shows_thinking = true,
+                                 .put_warning = put_warning};
+    call_host_init(&t->host);
 }
 
 enum weir_status turns_new(struct turns **out, struct store *store, const struct turns_options *o)
@@ -218,8 +255,6 @@ enum weir_status turns_new(struct turns **out, struct store *store, const struct
     set_options(t, o);
     shelf_init(&t->shelf, store);
     pthread_mutex_init(&t->id_lock, NULL);
-    pthread_mutex_init(&t->models_lock, NULL);
-    pthread_mutex_init(&t->cost_lock, NULL);
     pthread_mutex_init(&t->attempts_lock, NULL);
     list_init(&t->attempts);
     ulid_source_init(&t->ids, t->options.clock);
@@ -264,9 +299,7 @@ enum weir_status turns_start(struct turns *t)
 void turns_stop(struct turns *t, unsigned grace_ms)
 {
     flow_stop(checked(t)->flow, grace_ms);
-    pthread_mutex_lock(&t->models_lock);
-    t->is_stopped = true;
-    pthread_mutex_unlock(&t->models_lock);
+    call_host_stop(&t->host);
 }
 
 void turns_free(struct turns *t)
@@ -278,8 +311,7 @@ void turns_free(struct turns *t)
     steps_forget_attempts(t);
     shelf_fini(&t->shelf);
     pthread_mutex_destroy(&t->id_lock);
-    pthread_mutex_destroy(&t->models_lock);
-    pthread_mutex_destroy(&t->cost_lock);
+    call_host_fini(&t->host);
     pthread_mutex_destroy(&t->attempts_lock);
     t->magic = 0;
     mem_free(t);

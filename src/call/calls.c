@@ -1,31 +1,32 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What is kept of the calls of models, by step, part of the step, and number in the order in which
- * the part asks: TURN/SS/PP/KK.
+ * the part asks: RUN/SS/PP/KK. Runs of all kinds have them, whatever the documents are called.
  *
  *   document "turn_request"  the request, as model_request_put() writes it; from its beginning on
  *   document "turn_call"     who asked for what, its hash, when, the answer, what it has cost
  *
  * They are two because a call may take long: the request need not be kept in memory for the second.
  */
+#include "call/calls.h"
+
 #include <stdio.h>
 
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "io/crypto.h"
-#include "turn/turn_impl.h"
 
 enum { VALUES_BYTES = 64 << 20 /* of one call, as values */ };
 
 const char call_kind[] = "turn_call";
 const char call_request_kind[] = "turn_request";
 
-struct doc_key call_key(char out[CALL_ID_BYTES], const char *kind, struct weir_slice turn,
+struct doc_key call_key(char out[CALL_ID_BYTES], const char *kind, struct weir_slice run,
                         struct call_place at)
 {
     CHECK(at.number < CALLS);
-    int len = snprintf(out, CALL_ID_BYTES, "%.*s/%02u/%02u/%02u", (int)turn.len, turn.ptr, at.step,
+    int len = snprintf(out, CALL_ID_BYTES, "%.*s/%02u/%02u/%02u", (int)run.len, run.ptr, at.step,
                        at.part, at.number);
     CHECK(len > 0 && len < CALL_ID_BYTES);
     return (struct doc_key){weir_slice_of(kind), slice_of(out, (size_t)len)};
@@ -146,13 +147,13 @@ static enum weir_status make_found(struct weir_slice body, struct call_found **o
     return st;
 }
 
-enum weir_status call_find(struct store *store, struct weir_slice turn, struct call_place at,
+enum weir_status call_find(struct store *store, struct weir_slice run, struct call_place at,
                            struct call_found **out)
 {
     char id[CALL_ID_BYTES];
     struct doc doc;
     *out = NULL;
-    enum weir_status st = store_doc_get(store, call_key(id, call_kind, turn, at), &doc);
+    enum weir_status st = store_doc_get(store, call_key(id, call_kind, run, at), &doc);
     if (st != WEIR_OK) return st;
     st = make_found(doc.body, out);
     doc_fini(&doc);
@@ -178,11 +179,11 @@ static enum weir_status list_call(void *user, const struct doc *doc)
     return st == WEIR_OK ? l->each(l->user, f) : st;
 }
 
-enum weir_status calls_each(struct store *store, struct weir_slice turn, unsigned step,
-                            call_fn each, void *user)
+enum weir_status calls_each(struct store *store, struct weir_slice run, unsigned step, call_fn each,
+                            void *user)
 {
     char prefix[CALL_ID_BYTES];
-    int len = snprintf(prefix, sizeof prefix, "%.*s/", (int)turn.len, turn.ptr);
+    int len = snprintf(prefix, sizeof prefix, "%.*s/", (int)run.len, run.ptr);
     if (step > 0) len += snprintf(prefix + len, sizeof prefix - (size_t)len, "%02u/", step);
     struct listing l = {.prefix = slice_of(prefix, (size_t)len), .each = each, .user = user};
     const struct doc_query query = {

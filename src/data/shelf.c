@@ -5,9 +5,10 @@
  * unless somebody's data have changed meanwhile. Each is used by one step at a time; parallel
  * agents of one person get one each.
  */
+#include "data/shelf.h"
+
 #include "base/check.h"
 #include "base/slice.h"
-#include "turn/turn_impl.h"
 
 void shelf_init(struct shelf *s, struct store *store)
 {

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Agents that ask models. An agent is a function: when it asks for an answer that is not there, the
- * call is started and the agent returns; when the answer has come and is durable, the agent is
- * called again from its beginning, and gets the answers to all that it asks by number, if it asks
- * the same. What it has emitted before is not sent again.
+ * Agents that ask models, and all others who do so in a step. An agent is a function: when it asks
+ * for an answer that is not there, the call is started and the agent returns; when the answer has
+ * come and is durable, the agent is called again from its beginning, and gets the answers to all
+ * that it asks by number, if it asks the same. What it has emitted before is not sent again.
  *
  *   pass 1   ask(0): nothing recorded ─▶ model_call(), WEIR_PENDING … on_done ─▶ flow_save()
  *   pass 2   ask(0): recorded; ask(1): nothing recorded ─▶ …
  *
  * A crash or a failed attempt changes nothing of that: the first pass of the next attempt finds
  * what was recorded, and pays for nothing twice. It has emitted nothing yet, so that the thoughts
- * of answers that are there already are sent, too.
+ * of answers that are there already are sent, too, but for hosts that know what was sent.
  *
  * Deltas are gathered here in the engine's thread, which may not wait, and sent when the run has
  * room for them (flow_set_source()).
@@ -18,7 +18,7 @@
  * A call that failed but may be made again ends the attempt; the step's own policy does the rest.
  * One that failed for good is an answer: agents may be able to do without.
  */
-#include "turn/ask.h"
+#include "call/ask.h"
 
 #include <stdio.h>
 
@@ -33,9 +33,29 @@ enum {
     WARNING_BYTES = 512,
 };
 
-void asker_init(struct asker *a, struct turns *t, struct flow_step *s, unsigned part)
+void call_host_init(struct call_host *h)
 {
-    *a = (struct asker){.turns = t, .step = s, .part = part};
+    h->is_stopped = false;
+    pthread_mutex_init(&h->models_lock, NULL);
+    pthread_mutex_init(&h->cost_lock, NULL);
+}
+
+void call_host_stop(struct call_host *h)
+{
+    pthread_mutex_lock(&h->models_lock);
+    h->is_stopped = true;
+    pthread_mutex_unlock(&h->models_lock);
+}
+
+void call_host_fini(struct call_host *h)
+{
+    pthread_mutex_destroy(&h->models_lock);
+    pthread_mutex_destroy(&h->cost_lock);
+}
+
+void asker_init(struct asker *a, struct call_host *h, struct flow_step *s, unsigned part)
+{
+    *a = (struct asker){.host = h, .step = s, .part = part};
     weir_buf_init(&a->text, TEXT_BYTES);
     pthread_mutex_init(&a->lock, NULL);
 }
@@ -94,16 +114,6 @@ void asker_emit(struct asker *a, const char *type, struct weir_slice json)
     flow_emit(a->step, type, json);
 }
 
-static void put_thought(struct weir_buf *out, const char *agent, struct weir_slice delta)
-{
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "agent");
-    weir_json_put_str(out, agent);
-    weir_json_put_key(out, "delta");
-    weir_json_put_string(out, delta);
-    weir_json_put_end_object(out);
-}
-
 /* The first characters of a text, whole ones. */
 static size_t first_delta(struct weir_slice text)
 {
@@ -114,12 +124,20 @@ static size_t first_delta(struct weir_slice text)
     return len;
 }
 
-bool asker_next_thought(struct asker *a, struct weir_buf *json)
+/* Under the lock: what may be sent now. */
+static size_t next_len(struct asker *a)
+{
+    struct weir_slice text = weir_buf_slice(&a->text);
+    if (text.len > 0 && a->host->ready) text.len = a->host->ready(a, text, a->is_last);
+    return first_delta(text);
+}
+
+bool asker_next_text(struct asker *a, struct weir_buf *json)
 {
     pthread_mutex_lock(&a->lock);
-    size_t n = first_delta(weir_buf_slice(&a->text));
+    size_t n = next_len(a);
     size_t left = a->text.len - n;
-    if (n > 0) put_thought(json, a->call.agent, slice_of(a->text.ptr, n));
+    if (n > 0) a->host->put_text(a, json, slice_of(a->text.ptr, n));
     if (left > 0) memmove(a->text.ptr, a->text.ptr + n, left);
     a->text.len = left;
     if (left == 0) weir_buf_fini(&a->text);
@@ -127,57 +145,42 @@ bool asker_next_thought(struct asker *a, struct weir_buf *json)
     return n > 0;
 }
 
-static void think_again(struct asker *a, const char *agent, struct weir_slice text)
+static void say_again(struct asker *a, struct weir_slice text)
 {
     struct weir_buf json;
     weir_buf_init(&json, EVENT_BYTES);
     while (text.len > 0) {
         size_t n = first_delta(text);
         weir_buf_reset(&json);
-        put_thought(&json, agent, slice_of(text.ptr, n));
+        a->host->put_text(a, &json, slice_of(text.ptr, n));
         if (weir_buf_status(&json) != WEIR_OK) break;
-        flow_emit(a->step, "agent.thought", weir_buf_slice(&json));
+        flow_emit(a->step, a->host->text_type, weir_buf_slice(&json));
         text = slice_from(text, n);
     }
     weir_buf_fini(&json);
 }
 
 /* The thoughts of an answer that an earlier attempt has had: who follows this one has none. */
-static void show_again(struct asker *a, const char *agent, const struct call_found *f)
+static void show_again(struct asker *a, const struct call_found *f)
 {
     const struct weir_json *block = weir_json_first(weir_json_get_str(f->json, "content"));
     for (; block; block = weir_json_next(block)) {
         struct weir_slice type = weir_json_text(weir_json_get_str(block, "type"));
         if (weir_slice_is(type, "text"))
-            think_again(a, agent, weir_json_text(weir_json_get_str(block, "text")));
-        if (weir_slice_is(type, "thinking"))
-            think_again(a, agent, weir_json_text(weir_json_get_str(block, "thinking")));
+            say_again(a, weir_json_text(weir_json_get_str(block, "text")));
+        if (weir_slice_is(type, "thinking") && a->host->shows_thinking)
+            say_again(a, weir_json_text(weir_json_get_str(block, "thinking")));
     }
 }
 
 /* ---- calls that are over ---- */
-
-static void put_warning(struct weir_buf *out, const struct asker *a, double cost_usd)
-{
-    char at[CLOCK_TEXT_BYTES];
-    clock_format(at, clock_wall_ms(flow_clock(a->step)));
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "turn_id");
-    weir_json_put_string(out, flow_id(a->step));
-    weir_json_put_key(out, "cost_usd");
-    weir_json_put_double(out, cost_usd);
-    weir_json_put_key(out, "threshold_usd");
-    weir_json_put_double(out, a->turns->options.cost_warn_usd);
-    weir_json_put_key(out, "at");
-    weir_json_put_str(out, at);
-    weir_json_put_end_object(out);
-}
 
 static void set_open(struct asker *a, bool is_open)
 {
     pthread_mutex_lock(&a->lock);
     a->is_open = is_open;
     a->has_ticket = false;
+    if (is_open) a->is_last = false;
     pthread_mutex_unlock(&a->lock);
 }
 
@@ -203,20 +206,20 @@ static void on_saved(void *user, enum weir_status st)
  */
 static enum weir_status save_with_cost(struct asker *a, struct flow_save *o)
 {
-    struct turns *t = a->turns;
+    struct call_host *h = a->host;
     struct weir_buf warning;
-    double limit = t->options.cost_warn_usd;
+    double limit = h->warn_usd;
     weir_buf_init(&warning, WARNING_BYTES);
-    pthread_mutex_lock(&t->cost_lock);
+    pthread_mutex_lock(&h->cost_lock);
     double before = flow_cost(a->step), after = usd_sum(before, o->cost_usd);
-    if (before <= limit && after > limit) {
-        put_warning(&warning, a, after);
+    if (h->put_warning && before <= limit && after > limit) {
+        h->put_warning(a, &warning, after);
         o->type = "cost_warning";
         o->json = weir_buf_slice(&warning);
     }
     enum weir_status st = weir_buf_status(&warning);
     if (st == WEIR_OK) flow_save(a->step, o);
-    pthread_mutex_unlock(&t->cost_lock);
+    pthread_mutex_unlock(&h->cost_lock);
     weir_buf_fini(&warning);
     return st;
 }
@@ -254,6 +257,10 @@ static void on_done(void *user, const struct model_answer *answer)
 {
     struct asker *a = user;
     bool has_failed = !is_for_agents(answer);
+    pthread_mutex_lock(&a->lock);
+    a->is_last = true;
+    pthread_mutex_unlock(&a->lock);
+    flow_stir(a->step);
     if (has_failed) {
         fail(a, code_of(answer->status), false, answer->why);
         a->failure.retry_after_ms = answer->retry_after_ms;
@@ -266,7 +273,7 @@ static void on_done(void *user, const struct model_answer *answer)
 static void on_delta(void *user, enum model_delta kind, struct weir_slice delta)
 {
     struct asker *a = user;
-    (void)kind;
+    if (kind == MODEL_THINKING && !a->host->shows_thinking) return;
     pthread_mutex_lock(&a->lock);
     if (!a->text.ptr) weir_buf_init(&a->text, TEXT_BYTES);
     weir_buf_append_slice(&a->text, delta);
@@ -277,21 +284,20 @@ static void on_delta(void *user, enum model_delta kind, struct weir_slice delta)
 /* ---- asking ---- */
 
 /* Who has stopped frees the models: nobody may come too late. */
-static WEIR_MUST_CHECK enum weir_status call_model(struct turns *t, const struct model_call *call,
-                                                   uint64_t *ticket)
+static WEIR_MUST_CHECK enum weir_status call_model(struct call_host *h,
+                                                   const struct model_call *call, uint64_t *ticket)
 {
-    pthread_mutex_lock(&t->models_lock);
-    enum weir_status st =
-        t->is_stopped ? WEIR_SHUTDOWN : model_call(t->options.models, call, ticket);
-    pthread_mutex_unlock(&t->models_lock);
+    pthread_mutex_lock(&h->models_lock);
+    enum weir_status st = h->is_stopped ? WEIR_SHUTDOWN : model_call(h->models, call, ticket);
+    pthread_mutex_unlock(&h->models_lock);
     return st;
 }
 
-static void abort_model(struct turns *t, uint64_t ticket)
+static void abort_model(struct call_host *h, uint64_t ticket)
 {
-    pthread_mutex_lock(&t->models_lock);
-    if (!t->is_stopped) model_abort(t->options.models, ticket);
-    pthread_mutex_unlock(&t->models_lock);
+    pthread_mutex_lock(&h->models_lock);
+    if (!h->is_stopped) model_abort(h->models, ticket);
+    pthread_mutex_unlock(&h->models_lock);
 }
 
 void asker_abort(struct asker *a)
@@ -301,7 +307,7 @@ void asker_abort(struct asker *a)
     bool has_call = a->is_open && a->has_ticket;
     uint64_t ticket = a->ticket;
     pthread_mutex_unlock(&a->lock);
-    if (has_call) abort_model(a->turns, ticket);
+    if (has_call) abort_model(a->host, ticket);
 }
 
 /* Somebody may have aborted it before there was a ticket. */
@@ -312,7 +318,7 @@ static void note_ticket(struct asker *a, uint64_t ticket)
     a->has_ticket = true;
     bool is_aborted = a->is_aborted && a->is_open;
     pthread_mutex_unlock(&a->lock);
-    if (is_aborted) abort_model(a->turns, ticket);
+    if (is_aborted) abort_model(a->host, ticket);
 }
 
 static enum weir_status cannot_start(struct asker *a, enum weir_status st)
@@ -328,9 +334,10 @@ static enum weir_status cannot_start(struct asker *a, enum weir_status st)
 static WEIR_MUST_CHECK enum weir_status check_cost(struct asker *a)
 {
     char why[FLOW_MESSAGE_BYTES];
-    double usd = flow_cost(a->step), max = a->turns->options.max_turn_usd;
+    double usd = flow_cost(a->step), max = a->host->max_usd;
     if (max <= 0 || usd < max) return WEIR_OK;
-    snprintf(why, sizeof why, "the turn has cost $%.4f, and it may cost $%.4f", usd, max);
+    snprintf(why, sizeof why, "the %s has cost $%.4f, and it may cost $%.4f", a->host->what, usd,
+             max);
     return fail(a, WEIR_COST, true, why);
 }
 
@@ -344,7 +351,7 @@ static WEIR_MUST_CHECK enum weir_status start(struct asker *a, const struct mode
         .request = *request, .on_delta = is_shown ? on_delta : NULL, .done = on_done, .user = a};
     a->call.began_ms = clock_wall_ms(flow_clock(a->step));
     set_open(a, true);
-    enum weir_status st = call_model(a->turns, &call, &ticket);
+    enum weir_status st = call_model(a->host, &call, &ticket);
     if (st != WEIR_OK) {
         set_open(a, false);
         return cannot_start(a, st);
@@ -367,7 +374,8 @@ static WEIR_MUST_CHECK enum weir_status recall(struct asker *a, struct call_foun
     *out = NULL;
     enum weir_status st = call_find(flow_store(a->step), flow_id(a->step), a->call.at, &f);
     if (st != WEIR_OK) return st;
-    bool is_of_use = strcmp(f->call.hash, a->call.hash) == 0 && is_for_agents(&f->answer);
+    bool is_same = a->host->is_by_number || strcmp(f->call.hash, a->call.hash) == 0;
+    bool is_of_use = is_same && is_for_agents(&f->answer);
     if (!is_of_use) {
         a->call.earlier_usd = usd_sum(f->call.earlier_usd, f->answer.cost_usd);
         call_found_free(f);
@@ -382,7 +390,7 @@ static void give(struct asker *a, const struct call_found *f)
 {
     if (a->call.at.number >= a->n_known) {
         a->n_known = a->call.at.number + 1;
-        if (a->call.agent[0]) show_again(a, a->call.agent, f);
+        if (a->call.agent[0] && !a->host->is_by_number) show_again(a, f);
     }
     a->lost = f->answer.status;
     if (a->lost != WEIR_OK)
