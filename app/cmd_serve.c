@@ -12,6 +12,7 @@
 #include "data_folder.h"
 #include "options.h"
 #include "output.h"
+#include "serve/jwt.h"
 #include "serve/resource.h"
 #include "serve/server.h"
 
@@ -31,6 +32,7 @@ static const char help[] =
     "                     that systemd passes are used in place of these\n"
     "  --open             no keys: whoever can connect may do everything. For trying out;\n"
     "                     on loopback addresses only\n"
+    "  --jwt FILE         whose JSON Web Tokens are as good as keys (docs/serve.md)\n"
     "  --durability full  (or normal) full: an append is answered when the disk has it.\n"
     "                     normal: when the kernel has it; that survives a crash of the\n"
     "                     server, but the last moments not that of the machine\n"
@@ -80,6 +82,7 @@ struct serve_words {
     const char *log;
     const char *models;
     const char *max_turn_usd;
+    const char *jwt;
 };
 
 /* EXIT_DONE when the words make sense. */
@@ -95,6 +98,8 @@ static int read_words(const struct serve_words *w, struct server_options *o, str
         return usage_error(&serve_command, "--log is text, json or off, not \"%s\"", w->log);
     if (!o->tls_cert != !o->tls_key)
         return usage_error(&serve_command, "--tls-cert and --tls-key go together");
+    if (w->jwt && o->is_open)
+        return usage_error(&serve_command, "--jwt and --open exclude each other");
     if (o->models.record && o->models.replay)
         return usage_error(&serve_command, "--record and --replay exclude each other");
     if (!w->models && (o->models.record || o->models.replay))
@@ -112,6 +117,7 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"data", OPTION_TEXT, &w->data, 0, 0},
         {"listen", OPTION_TEXTS, &listen, 0, 0},
         {"open", OPTION_FLAG, &o->is_open, 0, 0},
+        {"jwt", OPTION_TEXT, &w->jwt, 0, 0},
         {"durability", OPTION_TEXT, &w->durability, 0, 0},
         {"tls-cert", OPTION_TEXT, &o->tls_cert, 0, 0},
         {"tls-key", OPTION_TEXT, &o->tls_key, 0, 0},
@@ -191,7 +197,7 @@ static bool announce(const struct server *s)
 static void advise_on_keys(struct server *s, const struct server_options *o)
 {
     struct keys *keys = o->is_open ? NULL : server_keys(s);
-    if (!keys || keys_count(keys) > 0) return;
+    if (!keys || o->jwt || keys_count(keys) > 0) return;
     fprintf(stderr,
             "There is no key yet, so nobody may do anything. Make one with\n"
             "    weir key create --data %s\n",
@@ -259,6 +265,20 @@ static int read_models(const struct serve_words *w, struct server_options *o,
     return EXIT_DONE;
 }
 
+/* Whose tokens are taken. */
+static int read_jwt(const struct serve_words *w, struct server_options *o, struct jwt_trust **trust)
+{
+    char why[JWT_WHY_BYTES] = "";
+    if (!w->jwt) return EXIT_DONE;
+    enum weir_status st = jwt_trust_read(trust, w->jwt, why);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: %s\n", why[0] != 0 ? why : weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    o->jwt = *trust;
+    return EXIT_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct server_options o;
@@ -281,9 +301,12 @@ static int run(int argc, char **argv)
     if (!data_folder_make(folder, o.user)) return EXIT_FAILED;
     o.folder = folder;
     struct model_config *config = NULL;
+    struct jwt_trust *trust = NULL;
     exit_status = make_cassette_folders(&o);
     if (exit_status == EXIT_DONE) exit_status = read_models(&words, &o, &config);
+    if (exit_status == EXIT_DONE) exit_status = read_jwt(&words, &o, &trust);
     if (exit_status == EXIT_DONE) exit_status = serve(&o);
+    jwt_trust_free(trust);
     model_config_free(config);
     return exit_status;
 }

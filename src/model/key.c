@@ -1,19 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keys: where they come from, and that they leave nothing behind. A key is one line of visible
- * ASCII, for it becomes a field of a request. A file that has one must be its owner's alone, and
- * be that file itself: whoever can put a link in its place could make us read another.
+ * ASCII, for it becomes a field of a request.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/slice.h"
-#include "io/file.h"
+#include "io/secret_file.h"
 #include "model/model_impl.h"
 
 void model_key_free(char *key)
@@ -66,58 +61,15 @@ enum weir_status model_key_from_env(const char *name, char **key, char *why)
     return WEIR_BAD_FIELD;
 }
 
-static enum weir_status check_file(const struct stat *info, const char *path, char *why)
-{
-    if (!S_ISREG(info->st_mode)) {
-        snprintf(why, MODEL_WHY_BYTES, "%s is no regular file", path);
-        return WEIR_FORBIDDEN;
-    }
-    if (info->st_uid != geteuid() && info->st_uid != 0) {
-        snprintf(why, MODEL_WHY_BYTES, "%s belongs to somebody else: chown it to this user", path);
-        return WEIR_FORBIDDEN;
-    }
-    if ((info->st_mode & (S_IRWXG | S_IRWXO)) != 0) {
-        snprintf(why, MODEL_WHY_BYTES, "%s can be used by others: chmod 600 it", path);
-        return WEIR_FORBIDDEN;
-    }
-    if (info->st_size >= MODEL_KEY_BYTES) {
-        snprintf(why, MODEL_WHY_BYTES, "%s is too long for a key (%d bytes at most)", path,
-                 MODEL_KEY_BYTES - 1);
-        return WEIR_BAD_FIELD;
-    }
-    return WEIR_OK;
-}
-
-static enum weir_status read_key(struct file *f, const char *path, char **key, char *why)
-{
-    char text[MODEL_KEY_BYTES];
-    struct stat info;
-    size_t len = 0;
-    enum weir_status st = WEIR_IO;
-    if (fstat(f->fd, &info) == 0) {
-        st = check_file(&info, path, why);
-        if (st != WEIR_OK) return st;
-        st = file_read_at(f, text, sizeof text, 0, &len);
-    }
-    if (st == WEIR_OK) st = keep(slice_of(text, len), key, why);
-    else snprintf(why, MODEL_WHY_BYTES, "%s: %s", path, strerror(errno));
-    explicit_bzero(text, sizeof text);
-    return st;
-}
-
 enum weir_status model_key_from_file(const char *path, char **key, char *why)
 {
-    /* Not to wait for the other end of what may be a pipe. */
-    struct file f = {.fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY)};
-    if (f.fd < 0) {
-        bool is_link = errno == ELOOP;
-        bool is_missing = errno == ENOENT || errno == ENOTDIR;
-        snprintf(why, MODEL_WHY_BYTES, "%s: %s", path,
-                 is_link ? "it is a link: name the file itself" : strerror(errno));
-        return is_missing ? WEIR_NOT_FOUND : WEIR_FORBIDDEN;
-    }
-    enum weir_status st = read_key(&f, path, key, why);
-    file_close(&f);
+    char text[MODEL_KEY_BYTES];
+    struct secret_file_error error;
+    size_t len = 0;
+    enum weir_status st = secret_file_read(path, text, sizeof text, &len, &error);
+    if (st == WEIR_OK) st = keep(slice_of(text, len), key, why);
+    else snprintf(why, MODEL_WHY_BYTES, "%s", error.text);
+    explicit_bzero(text, sizeof text);
     return st;
 }
 

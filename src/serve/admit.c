@@ -10,6 +10,7 @@
 
 #include "base/slice.h"
 #include "serve/ds.h"
+#include "serve/jwt.h"
 #include "serve/link.h"
 #include "serve/worker_impl.h"
 #include "stream/record.h"
@@ -115,9 +116,11 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
         while (key->len > 0 && key->ptr[0] == ' ') *key = slice_from(*key, 1);
         return key->len > 0;
     }
-    /* Keys have no character that needs an escape. */
+    /* Neither keys nor tokens have a character that needs an escape. */
     bool takes_query = (ex->route->flags & ROUTE_KEY_IN_QUERY) != 0;
-    return takes_query && query_find(head->query, "api_key", key) && key->len > 0;
+    return takes_query &&
+           (query_find(head->query, "api_key", key) || query_find(head->query, "token", key)) &&
+           key->len > 0;
 }
 
 /* What to say about a request that is refused. */
@@ -217,6 +220,21 @@ static enum weir_status look_at_link(struct exchange *ex, const struct route_mat
     return st;
 }
 
+/* Who asks, by a key of ours or by an issuer's word. */
+static enum weir_status find_access(struct exchange *ex, struct weir_slice key,
+                                    struct key_found *found, struct refusal *why)
+{
+    const struct server *s = ex->worker->server;
+    *found = (struct key_found){.is_expired = false};
+    if (s->options.jwt && jwt_has_form(key))
+        return jwt_check(s->options.jwt, key, worker_wall_ms(ex->worker), &found->access,
+                         &why->text);
+    enum weir_status st = keys_find(s->keys, key, found);
+    why->retry_after_ms = found->retry_after_ms;
+    if (found->is_expired) why->text = "the key has expired";
+    return st;
+}
+
 static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
                                     const struct route_match *match, struct refusal *why)
 {
@@ -226,9 +244,7 @@ static enum weir_status look_at_key(struct exchange *ex, const struct http_head 
     if (!http_find(head, "authorization", &key) && query_find(head->query, link_parameter, &key))
         return look_at_link(ex, match, key, why);
     if (!find_key(ex, head, &key)) return WEIR_NO_AUTH;
-    enum weir_status st = keys_find(ex->worker->server->keys, key, &found);
-    why->retry_after_ms = found.retry_after_ms;
-    if (found.is_expired) why->text = "the key has expired";
+    enum weir_status st = find_access(ex, key, &found, why);
     if (st != WEIR_OK) return st;
     const struct access *who = keep_access(ex, &found.access);
     if (!who) return WEIR_NOMEM;

@@ -32,7 +32,7 @@ typedef void (*handler_fn)(struct exchange *ex);
 
 /* What is special about a row. */
 enum {
-    ROUTE_KEY_IN_QUERY = 1, /* takes "?api_key=", for EventSource */
+    ROUTE_KEY_IN_QUERY = 1, /* takes "?api_key=" and "?token=", for EventSource */
     /*
      * The first parameter is the name of a stream, and the only one that the request is about:
      * keys with a prefix are let in when it begins with that, and to GET and HEAD a link to it

@@ -35,6 +35,7 @@
 #include "turn/turn.h"
 
 struct imports;
+struct jwt_trust; /* serve/jwt.h */
 struct loop;
 struct server;
 struct turn_waits;
@@ -70,9 +71,10 @@ struct server_options {
     const char *folder;                    /* of the store */
     const char *listen[SERVER_MAX_LISTEN]; /* "HOST:PORT"; none: 127.0.0.1:8080 */
     unsigned n_listen;
-    bool takes_inherited; /* listen on the sockets that the service manager passed, if any */
-    bool is_open;         /* no keys; loopback addresses only */
-    const char *tls_cert; /* PEM files; NULL: in the clear */
+    bool takes_inherited;        /* listen on the sockets that the service manager passed, if any */
+    bool is_open;                /* no keys; loopback addresses only */
+    const struct jwt_trust *jwt; /* whose tokens are as good as keys; NULL: nobody's. Borrowed */
+    const char *tls_cert;        /* PEM files; NULL: in the clear */
     const char *tls_key;
     const char *cors_origin; /* "*", or origins separated by commas; NULL: none */
     const char *access_log;  /* a file, "-": stderr, NULL or "off": none */
