@@ -4,6 +4,7 @@
  * the place of both. How an attempt ended is in call->failure; what to do about it is call.c's.
  */
 #include <stdio.h>
+#include <strings.h>
 
 #include "base/check.h"
 #include "base/mem.h"
@@ -209,18 +210,27 @@ static void add_field(struct fetch_request *r, const char *name, struct weir_sli
     r->fields[r->n_fields++] = (struct fetch_field){name, value};
 }
 
-/* `secret` holds the key's field until the request is sent. */
-static void add_fields(struct fetch_request *r, const struct model_provider *p,
-                       char secret[MODEL_KEY_BYTES + 8])
+static bool has_field(const struct fetch_request *r, const char *name)
 {
+    for (unsigned i = 0; i < r->n_fields; i++)
+        if (strcasecmp(r->fields[i].name, name) == 0) return true;
+    return false;
+}
+
+void model_add_fields(struct fetch_request *r, const struct model_provider *p,
+                      char secret[MODEL_SECRET_BYTES])
+{
+    static const char version[] = "anthropic-version";
     add_field(r, "Content-Type", SLICE("application/json"));
     add_field(r, "Accept", SLICE("text/event-stream, application/json"));
     for (unsigned i = 0; i < p->n_headers; i++)
-        add_field(r, p->headers[i].name, weir_slice_of(p->headers[i].value));
-    if (p->type == MODEL_ANTHROPIC) add_field(r, "anthropic-version", SLICE("2023-06-01"));
+        if (!has_field(r, p->headers[i].name))
+            add_field(r, p->headers[i].name, weir_slice_of(p->headers[i].value));
+    if (p->type == MODEL_ANTHROPIC && !has_field(r, version))
+        add_field(r, version, SLICE("2023-06-01"));
     if (!p->key) return;
     bool is_bearer = p->type == MODEL_OPENAI;
-    snprintf(secret, MODEL_KEY_BYTES + 8, "%s%s", is_bearer ? "Bearer " : "", p->key);
+    snprintf(secret, MODEL_SECRET_BYTES, "%s%s", is_bearer ? "Bearer " : "", p->key);
     add_field(r, is_bearer ? "Authorization" : "x-api-key", weir_slice_of(secret));
 }
 
@@ -228,7 +238,7 @@ static enum weir_status send_locked(struct call *call, struct weir_slice body)
 {
     const struct model_provider *p = call->player->provider;
     const struct model_limits *l = &p->limits;
-    char url[MODEL_URL_BYTES + 32], secret[MODEL_KEY_BYTES + 8] = "";
+    char url[MODEL_URL_BYTES + 32], secret[MODEL_SECRET_BYTES] = "";
     snprintf(url, sizeof url, "%s%s", p->base_url, model_path_of(p));
     struct fetch_request request = {
         .method = FETCH_POST,
@@ -244,7 +254,7 @@ static enum weir_status send_locked(struct call *call, struct weir_slice body)
         .done = on_done,
         .user = call,
     };
-    add_fields(&request, p, secret);
+    model_add_fields(&request, p, secret);
     enum weir_status st = fetcher_send(call->models->fetcher, &request, &call->fetch_ticket);
     explicit_bzero(secret, sizeof secret);
     if (st != WEIR_OK) call->fetch_ticket = 0;

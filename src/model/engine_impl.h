@@ -121,5 +121,13 @@ void attempt_begin_locked(struct call *call);
 /* The next piece of a cassette. With the lock. */
 void attempt_play_locked(struct call *call);
 
+/*
+ * The fields of a request to a provider, but for those that it has already. `secret` holds the
+ * key's until the request is sent.
+ */
+enum { MODEL_SECRET_BYTES = MODEL_KEY_BYTES + 8 };
+void model_add_fields(struct fetch_request *r, const struct model_provider *p,
+                      char secret[MODEL_SECRET_BYTES]);
+
 /* It has ended, with call->failure: retries, falls back or ends the call. With the lock. */
 void call_attempt_over_locked(struct call *call);

@@ -45,6 +45,9 @@ enum {
     MODEL_MAX_RETRY_AFTER_MS = 60000 /* longest pause that a server may ask for */
 };
 
+/* In which form a provider speaks: the Messages API, or Chat Completions. */
+enum model_type { MODEL_ANTHROPIC, MODEL_OPENAI };
+
 /* What a call is for; the configuration names a provider and a model for each. */
 enum model_role { MODEL_FAST, MODEL_MAIN, MODEL_CRITIC, MODEL_N_ROLES };
 const char *model_role_name(enum model_role role); /* "fast", "main", "critic" */

@@ -18,8 +18,6 @@ enum {
 
 /* ---- configuration ---- */
 
-enum model_type { MODEL_ANTHROPIC, MODEL_OPENAI };
-
 /* How a server is told that an object is wanted. */
 enum model_json {
     MODEL_JSON_SCHEMA, /* response_format with the schema */
