@@ -30,6 +30,11 @@ bool output_flush(void)
     return first_error == 0;
 }
 
+int output_error(void)
+{
+    return first_error;
+}
+
 bool output_finish(void)
 {
     if (output_flush()) return true;

@@ -12,5 +12,8 @@ void output_line(struct weir_buf *line);
 /* Sends what is buffered on its way now; false when any output was lost. */
 bool output_flush(void);
 
+/* Why output was lost, as an errno; 0: none was. */
+int output_error(void);
+
 /* Flushes at the end of the program; false, with a message, when any output was lost. */
 bool output_finish(void);

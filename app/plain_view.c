@@ -4,6 +4,7 @@
 #include "base/slice.h"
 #include "output.h"
 #include "term_text.h"
+#include "view_line.h"
 
 enum { TEXT_BYTES = 16 << 20 };
 
@@ -106,6 +107,7 @@ static void show_answer(struct plain_view *v, const struct weir_json *data)
 
 static void complain(struct plain_view *v, struct weir_slice message, struct weir_slice code)
 {
+    v->has_complained = true;
     fputs("weir: ", stderr);
     print_label(v, stderr, message);
     fputs(" (", stderr);
@@ -138,6 +140,26 @@ void plain_view_event(struct plain_view *v, struct weir_slice type, const struct
     (void)output_flush();
 }
 
+static void end_answer_line(struct plain_view *v)
+{
+    if (v->is_middle) fputc('\n', stdout);
+    v->is_middle = false;
+}
+
+void plain_view_aside(struct plain_view *v, const struct ui_state *state, struct weir_slice type,
+                      const struct weir_json *data)
+{
+    struct view_line line;
+    if (v->is_quiet || !view_line_of(state, type, data, &line)) return;
+    if (v->notes == stdout) end_answer_line(v);
+    fprintf(v->notes, "%s ", line.sign);
+    print_label(v, v->notes, weir_slice_of(line.label));
+    fputs(": ", v->notes);
+    print_label(v, v->notes, weir_slice_of(line.text));
+    fputc('\n', v->notes);
+    (void)output_flush();
+}
+
 void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_slice text)
 {
     print_label(v, stdout, label);
@@ -149,6 +171,12 @@ void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_
 
 void plain_view_answer(struct plain_view *v, const struct ui_text *answer)
 {
+    /* It was begun again, or another follows. */
+    if (v->answer_round != answer->round) {
+        end_answer_line(v);
+        v->answer_seen = 0;
+        v->answer_round = answer->round;
+    }
     struct weir_slice more = ui_text_from(answer, v->answer_seen);
     if (more.len == 0) return;
     v->answer_seen = answer->end;
@@ -157,12 +185,31 @@ void plain_view_answer(struct plain_view *v, const struct ui_text *answer)
     (void)output_flush();
 }
 
+static void show_citations(struct plain_view *v, const struct ui_state *state)
+{
+    for (size_t i = 0; i < state->n_citations && !v->is_quiet; i++) {
+        const struct ui_citation *c = &state->citations[i];
+        fprintf(v->notes, "[%zu] ", i + 1);
+        print_label(v, v->notes, weir_slice_of(c->title[0] != '\0' ? c->title : c->source_id));
+        fputs(": ", v->notes);
+        print_label(v, v->notes, weir_slice_of(c->snippet));
+        fputc('\n', v->notes);
+    }
+}
+
 void plain_view_end(struct plain_view *v, const struct ui_state *state)
 {
+    if (v->is_ended) return;
+    v->is_ended = true;
     end_line(v);
-    if (v->is_middle) fputc('\n', stdout);
-    v->is_middle = false;
+    end_answer_line(v);
+    show_citations(v, state);
     (void)output_flush();
-    if (state->phase != UI_FAILED || state->turn_id[0] != '\0') return;
-    complain(v, weir_slice_of(state->error_message), weir_slice_of(state->error_code));
+    if (state->phase == UI_FAILED && !v->has_complained)
+        complain(v, weir_slice_of(state->error_message), weir_slice_of(state->error_code));
+}
+
+void plain_view_restart(struct plain_view *v)
+{
+    v->is_ended = v->has_complained = false;
 }

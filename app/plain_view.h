@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A turn or a model's message as plain lines, without escape sequences, for pipes, files and
- * terminals that can do no more. Who works, and what the checks say, goes to the notes; the answer
- * to standard output, a turn's when it is complete, a model's as it comes. One thread at a time.
+ * A turn, a chat's reply or a model's message as plain lines, without escape sequences, for pipes,
+ * files and terminals that can do no more. Who works, and what the checks say, goes to the notes;
+ * the answer to standard output, a turn's when it is complete, others as they come. One thread at a
+ * time.
  */
 #pragma once
 
@@ -16,8 +17,11 @@ struct plain_view {
     FILE *notes;
     bool is_quiet;                  /* the answer alone */
     char speaker[PLAIN_NAME_BYTES]; /* whose thoughts the line at hand is */
-    uint64_t answer_seen;           /* how much of a model's answer was written */
+    uint64_t answer_seen;           /* how much of a streamed answer was written, */
+    unsigned answer_round;          /* and of which */
     bool is_middle;                 /* the last character of it was no line end */
+    bool has_complained;            /* what has failed was told */
+    bool is_ended;                  /* by plain_view_end() */
     struct weir_buf text;
 };
 
@@ -30,8 +34,15 @@ void plain_view_event(struct plain_view *v, struct weir_slice type, const struct
 /* One that no rule knows, on a line. */
 void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_slice text);
 
-/* What a model has written since the last call. */
+/* What an event of a session (its type is that in its data) or a chat comes to, if anything. */
+void plain_view_aside(struct plain_view *v, const struct ui_state *state, struct weir_slice type,
+                      const struct weir_json *data);
+
+/* What was written of a streamed answer since the last call. */
 void plain_view_answer(struct plain_view *v, const struct ui_text *answer);
 
-/* A model's stream has ended. */
+/* A streamed answer has ended, or its stream has. */
 void plain_view_end(struct plain_view *v, const struct ui_state *state);
+
+/* After that: the next turn begins. */
+void plain_view_restart(struct plain_view *v);

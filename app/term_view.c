@@ -11,6 +11,7 @@
 #include "term_screen.h"
 #include "term_style.h"
 #include "term_text.h"
+#include "view_line.h"
 
 enum {
     ROW_BYTES = 64 << 10,
@@ -36,6 +37,7 @@ struct view {
     bool has_rows;    /* something stands above the answer */
     bool has_answer;  /* a row of it was committed or is pending */
     size_t n_pending; /* rows of the unfinished block */
+    bool is_ended;    /* by view_end() */
     bool is_lossy;    /* memory ran out, or text came faster than it was kept */
     struct weir_buf row;
     struct weir_buf text; /* cleaned */
@@ -215,10 +217,22 @@ static void commit_open_findings(struct view *v)
     }
 }
 
+static void commit_line(struct view *v, const struct view_line *line)
+{
+    row_begin(v);
+    row_str(v, line->sign, (line->is_good ? TERM_GOOD : 0) | (line->is_bad ? TERM_BAD : 0));
+    row_blanks(v, 1);
+    put_name(v, line->label);
+    row_blanks(v, 1);
+    row_commit_with(v, weir_slice_of(line->text));
+}
+
 void view_event(struct view *v, struct weir_slice type, const struct weir_json *data)
 {
     char name[UI_NAME_BYTES];
+    struct view_line line;
     if (v->options.is_quiet) return;
+    if (view_line_of(v->state, type, data, &line)) commit_line(v, &line);
     if (weir_slice_is(type, "agent.completed") || weir_slice_is(type, "agent.started")) {
         ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "agent")));
         const struct ui_agent *a = ui_state_agent(v->state, name);
@@ -304,7 +318,7 @@ static unsigned show_agents(struct view *v, unsigned most)
         show_lane(v, a->name, &a->thoughts, a->question);
         most--;
     }
-    bool is_thinking = s->thinking.end > 0 && s->answer.end == 0;
+    bool is_thinking = s->thinking.end > 0 && s->answer.end == 0 && s->phase == UI_RUNNING;
     if (is_thinking && most > 0) show_lane(v, "thinking", &s->thinking, "");
     return most;
 }
@@ -333,11 +347,28 @@ static void show_findings(struct view *v, unsigned most)
     }
 }
 
+/* What waits for a person stays in sight. */
+static unsigned show_asks(struct view *v, unsigned most)
+{
+    const struct ui_state *s = v->state;
+    for (size_t i = 0; i < s->n_asks && most > 0; i++) {
+        if (!s->asks[i].is_open) continue;
+        row_begin(v);
+        row_str(v, "?", TERM_BOLD);
+        row_blanks(v, 1);
+        row_str(v, s->asks[i].text, 0);
+        row_live(v);
+        most--;
+    }
+    return most;
+}
+
 static void show_lanes(struct view *v)
 {
     unsigned most = v->rows / 2 > 2 ? v->rows / 2 : 2;
     most = show_agents(v, most);
     most = show_tools(v, most);
+    most = show_asks(v, most);
     show_findings(v, most);
 }
 
@@ -378,10 +409,21 @@ static void put_usage(struct view *v, const struct ui_usage *u)
     }
 }
 
-static const char *connection_word(enum ui_connection c)
+/* When it is tried again stands before why, which may be cut. */
+static void put_connection(struct view *v)
 {
-    if (c == UI_RECONNECTING) return "reconnecting";
-    return c == UI_CONNECTING ? "connecting" : "";
+    const struct ui_state *s = v->state;
+    char text[TEXT_BYTES];
+    row_blanks(v, 2);
+    row_str(v, s->connection == UI_RECONNECTING ? "reconnecting" : "connecting", TERM_BOLD);
+    if (s->again_ns > s->now_ns) {
+        unsigned long long left = (s->again_ns - s->now_ns + 999999999) / 1000000000;
+        snprintf(text, sizeof text, " · again in %llu s", left);
+        row_str(v, text, 0);
+    }
+    if (s->connection_why[0] == '\0') return;
+    row_str(v, " · ", TERM_DIM);
+    row_str(v, s->connection_why, TERM_DIM);
 }
 
 static const struct ui_text *busiest(const struct ui_state *s)
@@ -396,8 +438,9 @@ static const struct ui_text *busiest(const struct ui_state *s)
 static void show_status(struct view *v)
 {
     const struct ui_state *s = v->state;
-    uint64_t begun_ns = s->phase == UI_WAITING ? s->now_ns : s->started_ns;
+    uint64_t begun_ns = s->phase == UI_RUNNING ? s->started_ns : s->now_ns;
     uint64_t ms = (s->now_ns - begun_ns) / 1000000;
+    bool is_away = s->connection == UI_CONNECTING || s->connection == UI_RECONNECTING;
     row_begin(v);
     row_str(v, spinner[s->now_ns / 1000000 / SPIN_MS % 10], TERM_CODE);
     row_blanks(v, 1);
@@ -408,10 +451,14 @@ static void show_status(struct view *v)
     } else if (s->cancel.is_cancelled) {
         row_blanks(v, 2);
         row_str(v, "cancelling", TERM_BOLD);
+    } else if (is_away) {
+        put_connection(v);
+    } else if (v->is_ended) {
+        row_blanks(v, 2);
+        row_str(v, "waiting for more", TERM_DIM);
     } else {
-        const char *word = connection_word(s->connection);
-        row_blanks(v, word[0] != '\0' ? 2 : 0);
-        row_str(v, word, TERM_DIM);
+        row_blanks(v, s->progress[0] != '\0' ? 2 : 0);
+        row_str(v, s->progress, TERM_DIM);
         put_usage(v, &s->usage);
         put_rate(v, busiest(s));
     }
@@ -443,6 +490,21 @@ static void commit_failure(struct view *v)
     row_commit_with(v, weir_slice_of(s->error_message));
 }
 
+static void commit_citations(struct view *v)
+{
+    const struct ui_state *s = v->state;
+    char number[TEXT_BYTES];
+    for (size_t i = 0; i < s->n_citations; i++) {
+        const struct ui_citation *c = &s->citations[i];
+        row_begin(v);
+        snprintf(number, sizeof number, "[%zu] ", i + 1);
+        row_str(v, number, TERM_DIM);
+        row_str(v, c->title[0] != '\0' ? c->title : c->source_id, TERM_BOLD);
+        row_blanks(v, 2);
+        row_commit_with(v, weir_slice_of(c->snippet));
+    }
+}
+
 static void commit_footer(struct view *v)
 {
     const struct ui_state *s = v->state;
@@ -451,6 +513,10 @@ static void commit_footer(struct view *v)
     row_begin(v);
     put_seconds(v, (s->ended_ns - s->started_ns) / 1000000, TERM_DIM);
     put_usage(v, &s->usage);
+    if (s->model[0] != '\0') {
+        row_str(v, " · ", TERM_DIM);
+        row_str(v, s->model, TERM_DIM);
+    }
     if (s->turn_id[0] != '\0') {
         row_blanks(v, 1);
         row_str(v, "·", TERM_DIM);
@@ -464,7 +530,7 @@ static void commit_footer(struct view *v)
     row_commit(v);
 }
 
-struct weir_slice view_end(struct view *v)
+static void commit_end(struct view *v)
 {
     const struct ui_state *s = v->state;
     if (!v->options.is_quiet && s->answer.end == 0) commit_open_findings(v);
@@ -472,7 +538,20 @@ struct weir_slice view_end(struct view *v)
     if (markdown_end(v->markdown) != WEIR_OK) v->is_lossy = true;
     if (v->is_lossy) view_line(v, SLICE("weir:"), SLICE("a part of the answer could not be shown"));
     if (s->phase == UI_FAILED) commit_failure(v);
-    if (!v->options.is_quiet && s->phase >= UI_COMPLETED) commit_footer(v);
+    if (v->options.is_quiet || s->phase < UI_COMPLETED) return;
+    if (s->n_citations > 0) {
+        row_begin(v);
+        row_commit(v);
+        commit_citations(v);
+    }
+    /* What never began took no time. */
+    if (s->started_ns > 0) commit_footer(v);
+}
+
+struct weir_slice view_end(struct view *v)
+{
+    if (!v->is_ended) commit_end(v);
+    v->is_ended = true;
     screen_live_begin(&v->screen);
     return screen_frame(&v->screen);
 }
@@ -528,7 +607,7 @@ void view_restart(struct view *v)
     markdown_drop(v->markdown);
     v->answer_seen = 0;
     v->answer_round = v->state->answer.round;
-    v->has_answer = v->is_lossy = false;
+    v->has_answer = v->is_lossy = v->is_ended = false;
 }
 
 uint64_t view_bytes(const struct view *v)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A turn or a model's message on a terminal: what is done scrolls away above, and below stand the
- * unfinished part of the answer, a lane for each agent that works, the gates of the finding at
- * hand, and one line with a spinner, the time, the cost and how fast text comes.
+ * A turn, a chat's reply or a model's message on a terminal: what is done scrolls away above, and
+ * below stand the unfinished part of the answer, a lane for each agent that works, the gates of the
+ * finding at hand, and one line with a spinner, the time, the cost and how fast text comes.
  *
  * 1. view_new() with the size of the screen.
  * 2. After each change of the state: view_event() with the event's type, if it was one; then
  *    view_frame() for the bytes to write. At least ten times a second while something runs.
  * 3. view_resize(), view_leave() as for a screen.
- * 4. view_end() when the state has ended: all is committed, and the live region is gone.
+ * 4. view_end() when the state has ended: all is committed, and the live region is gone until the
+ *    next frame. What comes then is shown below; view_restart() when that is a turn again.
  * 5. view_free().
  *
  * Pure: bytes out, nothing is written here. One thread at a time.
@@ -30,7 +31,8 @@ struct view *view_new(const struct ui_state *state, struct view_options options,
 void view_free(struct view *v);
 void view_resize(struct view *v, unsigned columns, unsigned rows);
 
-/* Commits what an event has brought to its end: an agent's summary, a finding's gates. */
+/* Commits what an event has brought to its end: an agent's summary, a finding's gates, a tool. Of a
+ * session the type is that in its data. */
 void view_event(struct view *v, struct weir_slice type, const struct weir_json *data);
 
 /* A line for an event that no rule knows. */

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <unistd.h>
 
 #include <weir/sse.h>
@@ -28,9 +29,8 @@ enum {
     FRAME_MS = 30,
     FRAME_AFTER_BYTES = 256 << 10, /* of the stream */
     KEY_BYTES = 256,
+    GAP_BYTES = 96,
 };
-
-enum dialect { DIALECT_OPEN, DIALECT_TURN, DIALECT_MODEL };
 
 struct watcher {
     struct watcher_options options;
@@ -38,7 +38,7 @@ struct watcher {
     struct weir_sse *sse;
     struct weir_json_doc *doc; /* of the event at hand */
     struct ui_state state;
-    enum dialect dialect;
+    enum watcher_dialect dialect;
     struct weir_message *message;
     struct ui_message ui_message;
     enum weir_dialect model_dialect;
@@ -51,6 +51,8 @@ struct watcher {
 
     bool is_left; /* quit, or cancelled where that ends the reading */
     bool is_broken;
+    bool is_whole;
+    bool is_cut; /* the connection was lost for good in the middle */
     int signal_number;
     uint64_t frame_ns;    /* when the last one was drawn */
     size_t n_since_frame; /* bytes of the stream since then */
@@ -140,11 +142,18 @@ static void show_line(struct watcher *w, const struct weir_sse_event *event)
 static void begin_again(struct watcher *w)
 {
     if (w->view) (void)tty_write(view_end(w->view));
-    ui_state_fini(&w->state);
-    ui_state_init(&w->state);
-    ui_state_tick(&w->state, now_ns());
-    ui_state_connection(&w->state, UI_CONNECTED);
+    ui_state_next(&w->state);
     if (w->view) view_restart(w->view);
+    plain_view_restart(&w->plain);
+}
+
+/* It has ended, and the stream may go on: all of it is shown, and more can be waited for or left.
+ */
+static void end_one(struct watcher *w)
+{
+    if (w->view) (void)tty_write(view_end(w->view));
+    else if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
+    cancel_begin(&w->state.cancel);
 }
 
 static void take_turn_event(struct watcher *w, const struct weir_sse_event *event,
@@ -156,28 +165,118 @@ static void take_turn_event(struct watcher *w, const struct weir_sse_event *even
         show_line(w, event);
         return;
     }
-    w->dialect = DIALECT_TURN;
+    w->dialect = WATCHER_TURN;
     if (w->view) view_event(w->view, event->type, data);
     else if (!w->options.is_json) plain_view_event(&w->plain, event->type, data);
 }
 
-static void on_event(void *user, const struct weir_sse_event *event)
+/* A session's event, or one of a chat: what both have is an answer that is streamed. */
+static void take_streamed(struct watcher *w, const struct weir_sse_event *event,
+                          const struct weir_json *data)
 {
-    struct watcher *w = user;
+    bool is_session = w->dialect == WATCHER_SESSION;
+    struct weir_slice type = event->type;
+    if (is_session) type = weir_json_text(weir_json_get_str(data, "type"));
+    bool was_over = w->state.phase >= UI_COMPLETED;
+    if (is_session ? ui_session_begins(&w->state, data) : was_over) {
+        begin_again(w);
+        was_over = false;
+    }
+    bool is_known = is_session ? ui_session_event(&w->state, data)
+                               : ui_chat_event(&w->state, event->type, data);
+    if (!is_known) {
+        show_line(w, event);
+        return;
+    }
+    if (w->view) view_event(w->view, type, data);
+    else if (!w->options.is_json) {
+        plain_view_answer(&w->plain, &w->state.answer);
+        plain_view_aside(&w->plain, &w->state, type, data);
+    }
+    if (!was_over && w->state.phase >= UI_COMPLETED) end_one(w);
+}
+
+static enum watcher_dialect dialect_of(struct watcher *w, const struct weir_sse_event *event,
+                                       const struct weir_json *data)
+{
+    bool is_unnamed = weir_slice_is(event->type, "message");
+    if (is_model_event(event, data, &w->model_dialect)) return WATCHER_MODEL;
+    if (is_unnamed && ui_session_knows(data)) return WATCHER_SESSION;
+    return ui_chat_knows(event->type, data) ? WATCHER_CHAT : WATCHER_OPEN;
+}
+
+void watcher_event(struct watcher *w, const struct weir_sse_event *event)
+{
     const struct weir_json *data = NULL;
     ui_state_tick(&w->state, w->view ? w->state.now_ns : now_ns());
+    w->n_since_frame += event->data.len;
     if (w->options.is_json) print_json(w, event);
     weir_json_doc_reset(w->doc);
     if (weir_json_parse(w->doc, event->data, &data, NULL) != WEIR_OK) data = NULL;
-    if (w->dialect == DIALECT_OPEN && is_model_event(event, data, &w->model_dialect))
-        w->dialect = DIALECT_MODEL;
-    if (w->dialect == DIALECT_MODEL) take_model_event(w, event, data);
-    else take_turn_event(w, event, data);
+    if (w->dialect == WATCHER_OPEN) w->dialect = dialect_of(w, event, data);
+    switch (w->dialect) {
+    case WATCHER_MODEL: take_model_event(w, event, data); break;
+    case WATCHER_SESSION:
+    case WATCHER_CHAT: take_streamed(w, event, data); break;
+    case WATCHER_OPEN:
+    case WATCHER_TURN: take_turn_event(w, event, data); break;
+    }
+}
+
+static void on_event(void *user, const struct weir_sse_event *event)
+{
+    watcher_event(user, event);
+}
+
+bool watcher_is_complete(const struct watcher *w)
+{
+    return w->state.phase >= UI_COMPLETED;
+}
+
+/* ---- the connection ---- */
+
+static bool is_noted(const struct watcher *w)
+{
+    return !w->has_tty && !w->options.is_quiet;
+}
+
+void watcher_connecting(struct watcher *w, const char *to)
+{
+    ui_state_connection(&w->state, UI_CONNECTING);
+    if (is_noted(w)) fprintf(stderr, "weir: connecting to %s\n", to);
+}
+
+void watcher_connected(struct watcher *w)
+{
+    ui_state_connection(&w->state, UI_CONNECTED);
+    if (is_noted(w)) fputs("weir: connected\n", stderr);
+}
+
+void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms)
+{
+    ui_state_reconnecting(&w->state, why, in_ms);
+    if (is_noted(w)) fprintf(stderr, "weir: %s; again in %.1f s\n", why, (double)in_ms / 1000);
+}
+
+void watcher_disconnected(struct watcher *w, const char *code, const char *why, bool is_cut)
+{
+    bool has_ended = watcher_is_complete(w);
+    ui_state_disconnected(&w->state, code, why);
+    w->is_cut = is_cut && !has_ended;
+    if (w->options.is_json || (has_ended && is_noted(w))) fprintf(stderr, "weir: %s\n", why);
+}
+
+void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq)
+{
+    char text[GAP_BYTES];
+    snprintf(text, sizeof text, "events %llu to %llu are no longer kept by the server",
+             (unsigned long long)first_seq, (unsigned long long)last_seq);
+    if (w->view) view_line(w->view, SLICE("weir:"), weir_slice_of(text));
+    else fprintf(stderr, "weir: %s\n", text);
 }
 
 bool watcher_feed(struct watcher *w, struct weir_slice bytes)
 {
-    w->n_since_frame += bytes.len;
     if (weir_sse_feed(w->sse, bytes.ptr, bytes.len) == WEIR_OK) return true;
     w->is_broken = true;
     return false;
@@ -241,15 +340,28 @@ static void draw(struct watcher *w, bool is_idle)
     if (!tty_write(view_frame(w->view))) w->signal_number = SIGHUP;
 }
 
-/* Until the spinner turns, or something held has to be decided. */
+/* When the source is due by time; -1: never. */
+static int source_wait_ms(const struct watcher *w)
+{
+    return w->source->wait_ms ? w->source->wait_ms(w->source->user) : -1;
+}
+
+/* Until the spinner turns, something held has to be decided, or the source is due. */
 static int wait_ms(const struct watcher *w)
 {
     uint64_t now = w->state.now_ns;
     uint64_t due = keys_due_ns(&w->keys);
     uint64_t ms = SPIN_MS - now / 1000000 % SPIN_MS;
-    if (due == KEYS_NEVER) return (int)ms;
     uint64_t until = due > now ? (due - now) / 1000000 + 1 : 0;
-    return (int)(until < ms ? until : ms);
+    if (due != KEYS_NEVER && until < ms) ms = until;
+    int source_ms = source_wait_ms(w);
+    return source_ms >= 0 && (uint64_t)source_ms < ms ? source_ms : (int)ms;
+}
+
+static void take_more(struct watcher *w, enum watcher_more more)
+{
+    if (more == WATCHER_BROKEN) w->is_broken = true;
+    if (more == WATCHER_WHOLE) w->is_whole = true;
 }
 
 static bool step(struct watcher *w)
@@ -266,9 +378,16 @@ static bool step(struct watcher *w)
     if (fds[1].revents) take_signals(w);
     if (fds[2].revents) read_keys(w);
     keys_time(&w->keys, w->state.now_ns, on_key, w);
-    if (fds[0].revents && !w->is_left) more = w->source->read(w->source->user, w);
-    if (more == WATCHER_BROKEN) w->is_broken = true;
+    bool is_due = fds[0].revents || source_wait_ms(w) == 0;
+    if (is_due && !w->is_left) more = w->source->read(w->source->user, w);
+    take_more(w, more);
     return more == WATCHER_MORE && !w->is_left && !w->is_broken && w->signal_number == 0;
+}
+
+/* A model's message whose stream has ended before it did. */
+static void end_message(struct watcher *w)
+{
+    if (w->message && !watcher_is_complete(w)) (void)weir_message_end(w->message);
 }
 
 static void run_on_terminal(struct watcher *w)
@@ -276,7 +395,7 @@ static void run_on_terminal(struct watcher *w)
     while (step(w)) {
     }
     ui_state_tick(&w->state, now_ns());
-    if (w->message && w->signal_number == 0 && !w->is_left) (void)weir_message_end(w->message);
+    if (w->signal_number == 0 && !w->is_left) end_message(w);
     (void)tty_write(view_end(w->view));
     tty_close();
 }
@@ -284,9 +403,14 @@ static void run_on_terminal(struct watcher *w)
 static void run_plainly(struct watcher *w)
 {
     enum watcher_more more = WATCHER_MORE;
-    while (more == WATCHER_MORE && !w->is_broken) more = w->source->read(w->source->user, w);
-    if (more == WATCHER_BROKEN) w->is_broken = true;
-    if (w->message) (void)weir_message_end(w->message);
+    struct pollfd fd = {.fd = w->source->fd, .events = POLLIN};
+    while (more == WATCHER_MORE && !w->is_broken) {
+        if (w->source->wait_ms) (void)poll(&fd, 1, source_wait_ms(w));
+        more = w->source->read(w->source->user, w);
+        if (!output_flush()) w->is_broken = true; /* nobody reads on */
+    }
+    take_more(w, more);
+    end_message(w);
     if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
 }
 
@@ -295,7 +419,7 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
     unsigned columns;
     unsigned rows;
     w->source = source;
-    ui_state_connection(&w->state, UI_CONNECTED);
+    if (w->state.connection == UI_DISCONNECTED) ui_state_connection(&w->state, UI_CONNECTED);
     cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
     if (w->has_tty && tty_open()) {
         tty_size(&columns, &rows);
@@ -305,8 +429,14 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
     }
     if (w->view) run_on_terminal(w);
     else run_plainly(w);
-    if (w->state.phase == UI_COMPLETED) return EXIT_DONE;
+    bool is_done = w->state.phase == UI_COMPLETED || (w->is_whole && w->state.phase == UI_WAITING);
+    if (is_done || w->is_cut) return is_done ? EXIT_DONE : EXIT_INCOMPLETE;
     return w->state.phase == UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
+}
+
+bool watcher_is_left(const struct watcher *w)
+{
+    return w->is_left;
 }
 
 int watcher_signal(const struct watcher *w)
@@ -322,6 +452,7 @@ struct watcher *watcher_new(const struct watcher_options *options)
     struct watcher *w = mem_zalloc(sizeof *w);
     if (!w) return NULL;
     w->options = *options;
+    w->dialect = options->dialect;
     w->has_tty = !options->is_json && tty_is_wanted();
     ui_state_init(&w->state);
     ui_state_tick(&w->state, now_ns());

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Shows a stream of events on whatever standard output is: a live view on a terminal (term_view.h),
- * plain lines elsewhere (plain_view.h), or lines of JSON. The stream may be that of a turn, or of a
- * model in Anthropic's or OpenAI's form; the first event that is known decides. Any other events
- * are a line each.
+ * plain lines elsewhere (plain_view.h), or lines of JSON. The stream may be that of a turn, of a
+ * session, of a chat's reply, or of a model in Anthropic's or OpenAI's form; the first event that
+ * is known decides. Any other events are a line each.
  *
  * On a terminal, Escape asks whether to cancel and a second within a second does, Ctrl-C cancels
  * and twice quits, Ctrl-Z stops; signals that end the program leave a sane terminal.
@@ -19,22 +19,39 @@
 
 #include <stdio.h>
 
-#include <weir/types.h>
+#include <weir/sse.h>
 
 struct watcher;
 
+enum watcher_dialect {
+    WATCHER_OPEN, /* whatever comes first */
+    WATCHER_TURN,
+    WATCHER_SESSION,
+    WATCHER_CHAT,
+    WATCHER_MODEL,
+};
+
 struct watcher_options {
     bool is_json, is_quiet;
+    enum watcher_dialect dialect;
     FILE *notes;      /* where plain lines about the work go */
     const char *hint; /* said with a turn's id at its end; may be NULL */
 };
 
-enum watcher_more { WATCHER_MORE, WATCHER_ENDED, WATCHER_BROKEN };
+enum watcher_more {
+    WATCHER_MORE,
+    WATCHER_ENDED,
+    WATCHER_WHOLE, /* ended, and it is known that nothing is missing */
+    WATCHER_BROKEN,
+};
 
 struct watcher_source {
     int fd; /* readable when there is something to read */
-    /* Reads once, and gives it to watcher_feed(). */
+    /* Reads once, and gives it to watcher_feed() or watcher_event(). */
     enum watcher_more (*read)(void *user, struct watcher *w);
+    /* When read() is due though nothing can be read, in milliseconds; -1: never. May be NULL, if
+     * read() waits when there is nothing. */
+    int (*wait_ms)(void *user);
     /* Asks for the end of what is watched; false: reading just stops. May be NULL. */
     bool (*cancel)(void *user);
     void *user;
@@ -47,11 +64,32 @@ void watcher_free(struct watcher *w);
 /* Bytes of the stream. False: no more is wanted. */
 bool watcher_feed(struct watcher *w, struct weir_slice bytes);
 
+/* One event of it, from a source that has a decoder of its own. */
+void watcher_event(struct watcher *w, const struct weir_sse_event *event);
+
+/* Whether what came last, a turn, a reply or a message, has come to its end. */
+bool watcher_is_complete(const struct watcher *w);
+
+/* ---- the connection, as it changes ---- */
+
+void watcher_connecting(struct watcher *w, const char *to);
+void watcher_connected(struct watcher *w);
+void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms);
+
+/* For good. is_cut: something had come of it, which is now incomplete. */
+void watcher_disconnected(struct watcher *w, const char *code, const char *why, bool is_cut);
+
+/* Something to know about the stream: these events are no longer kept. */
+void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq);
+
 /*
  * EXIT_DONE: what was watched is complete. EXIT_FAILED: it failed, or its stream is broken.
  * EXIT_INCOMPLETE: the stream ended, or was left, before it did.
  */
 int watcher_run(struct watcher *w, const struct watcher_source *source);
+
+/* Whether somebody at the keys had enough. */
+bool watcher_is_left(const struct watcher *w);
 
 /* 0: none. */
 int watcher_signal(const struct watcher *w);

@@ -167,3 +167,15 @@ bool ui_chat_event(struct ui_state *s, struct weir_slice type, const struct weir
 {
     return ui_rules_take(s, rules, type, data);
 }
+
+/* Some names are anybody's: those need the members that go with them. */
+bool ui_chat_knows(struct weir_slice type, const struct weir_json *data)
+{
+    static const struct {
+        const char *type, *member;
+    } common[] = {{"done", "messageId"}, {"error", "code"}, {"progress", "label"}};
+    for (size_t i = 0; i < sizeof common / sizeof *common; i++)
+        if (weir_slice_is(type, common[i].type))
+            return weir_json_get_str(data, common[i].member) != NULL;
+    return ui_rules_find(rules, type) != NULL;
+}

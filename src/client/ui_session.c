@@ -183,6 +183,11 @@ bool ui_session_event(struct ui_state *s, const struct weir_json *data)
     return ui_rules_take(s, rules, ui_text_of(data, "type"), data);
 }
 
+bool ui_session_knows(const struct weir_json *data)
+{
+    return ui_rules_find(rules, ui_text_of(data, "type")) != NULL;
+}
+
 bool ui_session_begins(const struct ui_state *s, const struct weir_json *data)
 {
     static const char *const types[] = {"run_start",  "text_delta", "thinking_delta",

@@ -350,18 +350,32 @@ void ui_state_answer_is(struct ui_state *s, struct weir_slice answer)
     ui_text_add(&s->answer, answer, s->now_ns);
 }
 
+void ui_state_disconnected(struct ui_state *s, const char *code, const char *why)
+{
+    ui_state_connection(s, UI_DISCONNECTED);
+    ui_label_set(s->connection_why, sizeof s->connection_why, weir_slice_of(why));
+    if (s->phase < UI_COMPLETED) ui_state_fail(s, weir_slice_of(code), weir_slice_of(why));
+}
+
 /* ---- rules ---- */
+
+const struct ui_rule *ui_rules_find(const struct ui_rule *rules, struct weir_slice type)
+{
+    for (; rules->type; rules++)
+        if (weir_slice_is(type, rules->type)) return rules;
+    return NULL;
+}
 
 bool ui_rules_take(struct ui_state *s, const struct ui_rule *rules, struct weir_slice type,
                    const struct weir_json *data)
 {
+    const struct ui_rule *rule = ui_rules_find(rules, type);
     s->n_events++;
-    for (; rules->type; rules++) {
-        if (!weir_slice_is(type, rules->type)) continue;
-        if (!rules->is_aside) ui_state_run(s);
-        rules->take(s, data);
-        return true;
+    if (!rule) {
+        s->n_unknown++;
+        return false;
     }
-    s->n_unknown++;
-    return false;
+    if (!rule->is_aside) ui_state_run(s);
+    rule->take(s, data);
+    return true;
 }

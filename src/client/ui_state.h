@@ -178,11 +178,18 @@ void ui_state_connection(struct ui_state *s, enum ui_connection connection);
 /* The connection was lost, or not to be had; it is tried again in so many milliseconds. */
 void ui_state_reconnecting(struct ui_state *s, const char *why, uint64_t in_ms);
 
+/* It is gone for good; what had not ended has failed thereby. */
+void ui_state_disconnected(struct ui_state *s, const char *code, const char *why);
+
 /* One event of a turn; false when no rule knows its type. data may be NULL. */
 bool ui_state_event(struct ui_state *s, struct weir_slice type, const struct weir_json *data);
 
 /* One event of a session: its type is a member of its data. */
 bool ui_session_event(struct ui_state *s, const struct weir_json *data);
+
+/* Whether an event of which nothing else is known may be one of these. */
+bool ui_session_knows(const struct weir_json *data);
+bool ui_chat_knows(struct weir_slice type, const struct weir_json *data);
 
 /* Whether an event of a session is of another turn than the one that has ended. */
 bool ui_session_begins(const struct ui_state *s, const struct weir_json *data);

@@ -66,6 +66,9 @@ struct ui_rule {
     bool is_aside; /* it says nothing about whether a turn runs */
 };
 
+/* The row for this type; NULL: there is none. Tables end with a row without a type. */
+const struct ui_rule *ui_rules_find(const struct ui_rule *rules, struct weir_slice type);
+
 /* Does what the table says; false when no row knows the type. */
 bool ui_rules_take(struct ui_state *s, const struct ui_rule *rules, struct weir_slice type,
                    const struct weir_json *data);

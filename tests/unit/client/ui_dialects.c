@@ -488,3 +488,35 @@ TEST(a_lost_connection_says_why_and_when_it_is_tried)
     T_EQ(state->again_ns, 0);
     end();
 }
+
+TEST(a_connection_that_is_gone_fails_what_had_not_ended)
+{
+    begin();
+    chat("token", "{\"text\":\"x\"}");
+    ui_state_disconnected(state, "io", "no more");
+    T_EQ(state->connection, UI_DISCONNECTED);
+    T_EQ(state->phase, UI_FAILED);
+    T_EQ_STR(text(state->error_code), "io");
+    end();
+    begin();
+    chat("done", "{\"messageId\":\"m\"}");
+    ui_state_disconnected(state, "io", "no more");
+    T_EQ(state->phase, UI_COMPLETED);
+    T_EQ_STR(text(state->connection_why), "no more");
+    end();
+}
+
+TEST(names_that_anybody_uses_need_their_members)
+{
+    begin();
+    T_OK(ui_chat_knows(text("token"), NULL));
+    T_OK(ui_chat_knows(text("done"), parse("{\"messageId\":\"m\"}")));
+    T_OK(!ui_chat_knows(text("done"), parse("{\"text\":\"m\"}")));
+    T_OK(!ui_chat_knows(text("error"), NULL));
+    T_OK(!ui_chat_knows(text("progress"), parse("[]")));
+    T_OK(!ui_chat_knows(text("message"), parse("{}")));
+    T_OK(ui_session_knows(parse("{\"type\":\"mesh.changed\"}")));
+    T_OK(!ui_session_knows(parse("{\"type\":\"message_start\"}")));
+    T_OK(!ui_session_knows(NULL));
+    end();
+}

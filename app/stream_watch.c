@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "stream_watch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <weir/json.h>
+
+#include "base/slice.h"
+#include "command.h"
+#include "control.h"
+#include "output.h"
+#include "remote.h"
+#include "term_text.h"
+
+enum {
+    HELD_BYTES = 64 << 20, /* of a durable stream, until its offset comes */
+    WHY_BYTES = 1024,
+    BODY_SHOWN_BYTES = 400, /* of an answer that is no event stream */
+    URL_BYTES = 1024,
+    CODE_BYTES = 32,
+};
+
+struct watching {
+    const struct stream_wish *wish;
+    struct watcher *watcher;
+    struct weir_client *client;
+    struct weir_event_stream *stream;
+    struct control_stream control;
+    bool has_events;
+    bool has_ids; /* so that it can be gone on with */
+    bool is_closed;
+    enum weir_status closed; /* why */
+    bool is_durable;
+    struct weir_buf held; /* events of a durable stream, in their wire form */
+};
+
+/* ---- what went wrong, for people ---- */
+
+static bool put_message(struct weir_buf *out, const struct weir_json *v)
+{
+    static const char *const names[] = {"message", "error", "detail", "title"};
+    const struct weir_json *error = weir_json_get_str(v, "error");
+    if (weir_json_type_of(error) == WEIR_JSON_OBJECT) v = error;
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        struct weir_slice text = weir_json_text(weir_json_get_str(v, names[i]));
+        if (text.len == 0) continue;
+        term_clean_label(out, text);
+        return true;
+    }
+    return false;
+}
+
+/* The message of an answer in JSON, or the beginning of any other. */
+static void put_body(struct weir_buf *out, struct weir_slice body)
+{
+    const struct weir_json *v = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    if (body.len == 0 || !doc) {
+        weir_json_doc_free(doc);
+        return;
+    }
+    weir_buf_append_str(out, ": ");
+    bool is_json = weir_json_parse(doc, body, &v, NULL) == WEIR_OK;
+    if (!is_json || !put_message(out, v)) {
+        if (body.len > BODY_SHOWN_BYTES) body.len = BODY_SHOWN_BYTES;
+        term_clean_label(out, body);
+    }
+    weir_json_doc_free(doc);
+}
+
+static void explain(const struct weir_stream_error *error, enum weir_stream_kind kind,
+                    char why[WHY_BYTES])
+{
+    struct weir_buf text;
+    weir_buf_init(&text, WHY_BYTES - 1);
+    weir_buf_append_str(&text, error->why);
+    bool is_answer = error->http_status != 0 && error->http_status != 200;
+    if (is_answer) weir_buf_printf(&text, " (HTTP %d)", error->http_status);
+    put_body(&text, error->body);
+    if (kind == WEIR_STREAM_MODEL && error->status == WEIR_BAD_TYPE)
+        weir_buf_append_str(&text, " (models stream when the body says \"stream\": true)");
+    snprintf(why, WHY_BYTES, "%.*s", (int)text.len, text.len > 0 ? text.ptr : "");
+    weir_buf_fini(&text);
+}
+
+/* ---- durable streams ---- */
+
+static void hold(struct watching *w, const struct weir_sse_event *event)
+{
+    struct weir_slice rest = event->data;
+    weir_buf_append_str(&w->held, "event: ");
+    weir_buf_append_slice(&w->held, event->type);
+    while (true) {
+        const char *end = rest.len > 0 ? memchr(rest.ptr, '\n', rest.len) : NULL;
+        size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+        weir_buf_append_str(&w->held, "\ndata: ");
+        weir_buf_append(&w->held, rest.ptr, len);
+        if (!end) break;
+        rest = slice_from(rest, len + 1);
+    }
+    weir_buf_append_str(&w->held, "\n\n");
+}
+
+/* The URL with another offset in its query. */
+static bool put_url(struct weir_buf *out, struct weir_slice url, struct weir_slice offset)
+{
+    const char *query = memchr(url.ptr, '?', url.len);
+    size_t n_path = query ? (size_t)(query - url.ptr) : url.len;
+    struct weir_slice rest = slice_from(url, query ? n_path + 1 : url.len);
+    weir_buf_append(out, url.ptr, n_path);
+    weir_buf_append_str(out, "?offset=");
+    weir_buf_append_slice(out, offset);
+    while (rest.len > 0) {
+        const char *end = memchr(rest.ptr, '&', rest.len);
+        size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
+        bool is_offset = len >= 7 && memcmp(rest.ptr, "offset=", 7) == 0;
+        if (!is_offset) {
+            weir_buf_append_char(out, '&');
+            weir_buf_append(out, rest.ptr, len);
+        }
+        rest = slice_from(rest, end ? len + 1 : len);
+    }
+    return offset.len > 0 && weir_buf_status(out) == WEIR_OK;
+}
+
+/* What was held is had now, and the next connection goes on behind it. False: there is no more. */
+static bool take_control(struct watching *w, struct weir_slice data)
+{
+    const struct weir_json *v = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_buf url;
+    weir_buf_init(&url, URL_BYTES);
+    bool is_good = doc && weir_json_parse(doc, data, &v, NULL) == WEIR_OK;
+    struct weir_slice offset = weir_json_text(weir_json_get_str(v, "streamNextOffset"));
+    is_good = is_good && put_url(&url, weir_slice_of(w->wish->url), offset) &&
+              weir_event_stream_move(w->stream, weir_buf_slice(&url)) == WEIR_OK;
+    bool is_over = weir_json_type_of(weir_json_get_str(v, "streamClosed")) == WEIR_JSON_TRUE;
+    if (weir_buf_status(&w->held) != WEIR_OK) is_good = false;
+    else if (w->held.len > 0)
+        is_good = watcher_feed(w->watcher, weir_buf_slice(&w->held)) && is_good;
+    weir_buf_reset(&w->held);
+    weir_json_doc_free(doc);
+    weir_buf_fini(&url);
+    return is_good && !is_over;
+}
+
+/* ---- the network ---- */
+
+/* A turn, a reply or a message is watched to its end; what else there is may go on. */
+static bool is_single(enum weir_stream_kind kind)
+{
+    return kind == WEIR_STREAM_TURN || kind == WEIR_STREAM_CHAT || kind == WEIR_STREAM_MODEL;
+}
+
+static bool on_event(void *user, const struct weir_sse_event *event, uint64_t seq)
+{
+    struct watching *w = user;
+    (void)seq;
+    w->has_events = true;
+    w->has_ids |= event->id.len > 0;
+    if (w->is_durable) {
+        if (weir_slice_is(event->type, "control")) return take_control(w, event->data);
+        hold(w, event);
+        return true;
+    }
+    watcher_event(w->watcher, event);
+    return !is_single(w->wish->kind) || !watcher_is_complete(w->watcher);
+}
+
+static void on_open(void *user)
+{
+    struct watching *w = user;
+    weir_buf_reset(&w->held); /* what was not confirmed comes again */
+    watcher_connected(w->watcher);
+}
+
+/*
+ * A stream of others that was cut behind something complete: without ids it could only be had
+ * again from its beginning, and when nothing new came the last time there is nothing more.
+ */
+static bool is_enough(const struct watching *w, const struct weir_stream_error *error)
+{
+    return w->wish->kind == WEIR_STREAM_ANY && w->has_events && !w->is_durable &&
+           watcher_is_complete(w->watcher) && (!w->has_ids || error->n_failed > 1);
+}
+
+static void on_error(void *user, const struct weir_stream_error *error)
+{
+    struct watching *w = user;
+    char why[WHY_BYTES];
+    char code[CODE_BYTES];
+    explain(error, w->wish->kind, why);
+    if (is_enough(w, error)) {
+        w->is_closed = true;
+        w->closed = WEIR_OK;
+    } else if (!error->is_final) {
+        watcher_reconnecting(w->watcher, why, error->retry_in_ms);
+    } else {
+        bool is_answer = error->http_status != 0 && error->http_status != 200;
+        snprintf(code, sizeof code, "%s", weir_status_name(error->status));
+        if (is_answer) snprintf(code, sizeof code, "http_%d", error->http_status);
+        watcher_disconnected(w->watcher, code, why, w->has_events && !is_answer);
+    }
+}
+
+static void on_gap(void *user, uint64_t first_seq, uint64_t last_seq)
+{
+    struct watching *w = user;
+    watcher_gap(w->watcher, first_seq, last_seq);
+}
+
+static void on_closed(void *user, enum weir_status status)
+{
+    struct watching *w = user;
+    w->is_closed = true;
+    w->closed = status;
+}
+
+static enum watcher_more run_client(void *user, struct watcher *watcher)
+{
+    struct watching *w = user;
+    (void)watcher;
+    weir_client_run(w->client);
+    if (!w->is_closed) return WATCHER_MORE;
+    return w->closed == WEIR_OK ? WATCHER_WHOLE : WATCHER_ENDED;
+}
+
+static int client_wait_ms(void *user)
+{
+    return weir_client_timeout_ms(((struct watching *)user)->client);
+}
+
+static bool cancel(void *user)
+{
+    const struct stream_wish *wish = ((struct watching *)user)->wish;
+    return wish->cancel && wish->cancel(wish->cancel_user);
+}
+
+static struct weir_slice or_empty(const char *text)
+{
+    return weir_slice_of(text ? text : "");
+}
+
+static WEIR_MUST_CHECK enum weir_status open_stream(struct watching *w,
+                                                    const struct client_config *config)
+{
+    const struct stream_wish *wish = w->wish;
+    const struct weir_client_options without_thread = {.has_no_thread = true, .max_streams = 1};
+    struct weir_event_stream_options options = {
+        .kind = wish->kind,
+        .url = weir_slice_of(wish->url ? wish->url : config->url),
+        .key = wish->url ? or_empty(wish->key) : weir_slice_of(config->key),
+        .ca_file = wish->url ? wish->ca_file : config->ca_file,
+        .id = or_empty(wish->id),
+        .since_seq = wish->since,
+        .last_event_id = or_empty(wish->last_event_id),
+        .body = wish->body,
+        .fields = wish->fields,
+        .n_fields = wish->n_fields,
+        .on_event = on_event,
+        .on_open = on_open,
+        .on_error = on_error,
+        .on_gap = on_gap,
+        .on_closed = on_closed,
+        .user = w,
+    };
+    if (options.ca_file && options.ca_file[0] == '\0') options.ca_file = NULL;
+    enum weir_status st = weir_client_new(&w->client, &without_thread);
+    if (st == WEIR_OK) st = weir_event_stream_open(&w->stream, w->client, &options);
+    return st;
+}
+
+static int watch_network(struct watching *w, const struct client_config *config)
+{
+    const char *to = w->wish->url ? w->wish->url : config->url;
+    struct sigaction before;
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    enum weir_status st = open_stream(w, config);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: %s: %s\n", to,
+                st == WEIR_INVALID ? "no stream can be asked for like this" : weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    watcher_connecting(w->watcher, to);
+    /* A server that is gone is no reason to go. */
+    (void)sigaction(SIGPIPE, &ignored, &before);
+    int exit_status =
+        watcher_run(w->watcher, &(struct watcher_source){.fd = weir_client_fd(w->client),
+                                                         .read = run_client,
+                                                         .wait_ms = client_wait_ms,
+                                                         .cancel = cancel,
+                                                         .user = w});
+    (void)sigaction(SIGPIPE, &before, NULL);
+    if (output_error() == EPIPE) raise(SIGPIPE); /* as it would have been without us */
+    return exit_status;
+}
+
+/* ---- a server of this machine ---- */
+
+static bool take_piece(void *user, struct weir_slice piece)
+{
+    return watcher_feed(user, piece);
+}
+
+static enum watcher_more read_control(void *user, struct watcher *watcher)
+{
+    struct watching *w = user;
+    enum control_more more = control_stream_read(&w->control, take_piece, watcher);
+    if (more == CONTROL_BROKEN) return WATCHER_BROKEN;
+    if (more == CONTROL_MORE) return WATCHER_MORE;
+    return w->control.answer.status == 204 ? WATCHER_WHOLE : WATCHER_ENDED;
+}
+
+static void local_path(const struct client_config *config, const struct stream_wish *wish,
+                       char out[REMOTE_PATH_BYTES])
+{
+    char path[REMOTE_PATH_BYTES];
+    char whole[REMOTE_PATH_BYTES];
+    int len = 0;
+    if (wish->kind == WEIR_STREAM_TURN)
+        len = snprintf(path, sizeof path, "/v1/turns/%s/events", wish->id);
+    if (wish->kind == WEIR_STREAM_SESSION)
+        len = snprintf(path, sizeof path, "/sse/sessions/%s", wish->id);
+    if (wish->kind == WEIR_STREAM_CHAT)
+        len = snprintf(path, sizeof path, "/ai/chat?conversationId=%s", wish->id);
+    if (wish->since > 0 && len > 0 && len < REMOTE_PATH_BYTES)
+        snprintf(path + len, sizeof path - (size_t)len, "?%s=%llu",
+                 wish->kind == WEIR_STREAM_SESSION ? "lastEventId" : "last_event_id",
+                 (unsigned long long)wish->since);
+    remote_path(whole, config, path, wish->user);
+    memcpy(out, whole, sizeof whole);
+}
+
+static void complain(const struct client_config *config, struct control_answer *answer)
+{
+    char why[REMOTE_WHY_BYTES];
+    remote_explain(config, answer, why);
+    fprintf(stderr, "weir: %s\n", why);
+}
+
+static int watch_locally(struct watching *w, const struct client_config *config, int *signal_number)
+{
+    char path[REMOTE_PATH_BYTES];
+    local_path(config, w->wish, path);
+    enum weir_status st = control_stream_open(&w->control, config->folder, path);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: the server on %s: %s\n", config->folder, weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    int exit_status = watcher_run(
+        w->watcher, &(struct watcher_source){
+                        .fd = w->control.fd, .read = read_control, .cancel = cancel, .user = w});
+    int status = w->control.answer.status;
+    *signal_number = watcher_signal(w->watcher);
+    control_stream_close(&w->control);
+    bool is_refused = status != 200 && status != 204 && exit_status != EXIT_DONE;
+    if (is_refused && *signal_number == 0) {
+        complain(config, &w->control.answer);
+        exit_status = EXIT_FAILED;
+    } else if (exit_status == EXIT_INCOMPLETE && *signal_number == 0 &&
+               !watcher_is_left(w->watcher)) {
+        fputs("weir: the stream ended before it was complete\n", stderr);
+    }
+    weir_buf_fini(&w->control.answer.body);
+    return exit_status;
+}
+
+/* ---- either way ---- */
+
+static enum watcher_dialect dialect_of(enum weir_stream_kind kind)
+{
+    if (kind == WEIR_STREAM_TURN) return WATCHER_TURN;
+    if (kind == WEIR_STREAM_SESSION) return WATCHER_SESSION;
+    return kind == WEIR_STREAM_CHAT ? WATCHER_CHAT : WATCHER_OPEN;
+}
+
+int stream_watch(const struct client_config *config, const struct stream_wish *wish,
+                 const struct watcher_options *options, int *signal_number)
+{
+    struct watching w = {.wish = wish};
+    struct watcher_options how = *options;
+    how.dialect = dialect_of(wish->kind);
+    *signal_number = 0;
+    w.is_durable = wish->kind == WEIR_STREAM_ANY && strstr(wish->url, "live=sse") != NULL;
+    w.watcher = watcher_new(&how);
+    if (!w.watcher) return EXIT_FAILED;
+    weir_buf_init(&w.held, HELD_BYTES);
+    bool is_local = !wish->url && config->is_local;
+    int exit_status =
+        is_local ? watch_locally(&w, config, signal_number) : watch_network(&w, config);
+    *signal_number = watcher_signal(w.watcher);
+    weir_event_stream_close(w.stream);
+    weir_client_free(w.client);
+    weir_buf_fini(&w.held);
+    watcher_free(w.watcher);
+    return exit_status;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an event of a session or of a chat's reply comes to, as one line for people: a tool that has
+ * ended, something that waits for a person or was settled, a notice. Pure.
+ */
+#pragma once
+
+#include "client/ui_state.h"
+
+struct view_line {
+    const char *sign;
+    bool is_good, is_bad;
+    char label[UI_NAME_BYTES];
+    char text[2 * UI_LABEL_BYTES + 16];
+};
+
+/* The event has been given to the state. False: there is nothing to say about it. */
+bool view_line_of(const struct ui_state *s, struct weir_slice type, const struct weir_json *data,
+                  struct view_line *out);
