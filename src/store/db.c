@@ -42,6 +42,10 @@ enum write_statement {
     PUT_EVENTS,
     PUT_DOC,
     REMOVE_DOC,
+    FORGET_WORDS,
+    PUT_PASSAGE,
+    PUT_WORDS,
+    REMOVE_PASSAGE,
     PUT_META,
     NEXT_GARBAGE,
     LIST_GARBAGE_ROWS,
@@ -62,6 +66,13 @@ static const char *const texts[N_WRITE_STATEMENTS] = {
     [PUT_DOC] = "INSERT INTO docs(kind, id, owner, version, body) VALUES (?1, ?2, ?3, ?4, ?5) "
                 "ON CONFLICT (kind, id) DO UPDATE SET owner = ?3, version = ?4, body = ?5",
     [REMOVE_DOC] = "DELETE FROM docs WHERE kind = ?1 AND id = ?2",
+    /* Those of the passage as it is, for which it has to be there still. */
+    [FORGET_WORDS] = "INSERT INTO search(search, rowid, owner, title, text) "
+                     "SELECT 'delete', n, owner, title, text FROM passage_texts WHERE id = ?1",
+    [PUT_PASSAGE] = "INSERT INTO passages(id) VALUES (?1) ON CONFLICT (id) DO NOTHING",
+    [PUT_WORDS] = "INSERT INTO search(rowid, owner, title, text) "
+                  "SELECT n, owner, title, text FROM passage_texts WHERE id = ?1",
+    [REMOVE_PASSAGE] = "DELETE FROM passages WHERE id = ?1",
     [PUT_META] = "UPDATE meta SET settled = ?1, last_log_id = ?2",
     [NEXT_GARBAGE] = "SELECT log FROM garbage ORDER BY log LIMIT 1",
     /* The newest first: who still reads the log sees a shorter one, not one with a hole. */
@@ -359,11 +370,21 @@ enum weir_status db_put_events(struct db *db, uint64_t log_id, uint64_t first, u
     return run(db, PUT_EVENTS);
 }
 
-enum weir_status db_put_doc(struct db *db, const struct doc *doc)
+static WEIR_MUST_CHECK enum weir_status run_on(struct db *db, enum write_statement which,
+                                               struct weir_slice id)
+{
+    db_bind_bytes(statement_of(db, which), 1, id);
+    return run(db, which);
+}
+
+static bool is_passage(struct weir_slice kind)
+{
+    return slice_eq(kind, passage_key((struct weir_slice){0}).kind);
+}
+
+static WEIR_MUST_CHECK enum weir_status put_row(struct db *db, const struct doc *doc)
 {
     sqlite3_stmt *s = statement_of(db, PUT_DOC);
-    CHECK(doc->version > 0);
-    if (db->failure != WEIR_OK) return db->failure;
     db_bind_bytes(s, 1, doc->kind);
     db_bind_bytes(s, 2, doc->id);
     db_bind_bytes(s, 3, doc->owner);
@@ -372,10 +393,27 @@ enum weir_status db_put_doc(struct db *db, const struct doc *doc)
     return run(db, PUT_DOC);
 }
 
+enum weir_status db_put_doc(struct db *db, const struct doc *doc)
+{
+    CHECK(doc->version > 0);
+    if (db->failure != WEIR_OK) return db->failure;
+    if (!is_passage(doc->kind)) return put_row(db, doc);
+    enum weir_status st = run_on(db, FORGET_WORDS, doc->id);
+    if (st == WEIR_OK) st = put_row(db, doc);
+    if (st == WEIR_OK) st = run_on(db, PUT_PASSAGE, doc->id);
+    if (st == WEIR_OK) st = run_on(db, PUT_WORDS, doc->id);
+    return st;
+}
+
 enum weir_status db_remove_doc(struct db *db, struct doc_key key)
 {
     sqlite3_stmt *s = statement_of(db, REMOVE_DOC);
     if (db->failure != WEIR_OK) return db->failure;
+    if (is_passage(key.kind)) {
+        enum weir_status st = run_on(db, FORGET_WORDS, key.id);
+        if (st == WEIR_OK) st = run_on(db, REMOVE_PASSAGE, key.id);
+        if (st != WEIR_OK) return st;
+    }
     db_bind_bytes(s, 1, key.kind);
     db_bind_bytes(s, 2, key.id);
     return run(db, REMOVE_DOC);

@@ -15,6 +15,7 @@
  */
 #pragma once
 
+#include "store/passage.h"
 #include "store/store.h"
 
 struct db;
@@ -69,7 +70,7 @@ WEIR_MUST_CHECK enum weir_status db_drop_log(struct db *db, uint64_t log_id);
 WEIR_MUST_CHECK enum weir_status db_put_events(struct db *db, uint64_t log_id, uint64_t first,
                                                uint64_t last, struct weir_slice bytes);
 
-/* An empty owner is a document of nobody. */
+/* An empty owner is a document of nobody. The words of passages are indexed (passage.h). */
 WEIR_MUST_CHECK enum weir_status db_put_doc(struct db *db, const struct doc *doc);
 WEIR_MUST_CHECK enum weir_status db_remove_doc(struct db *db, struct doc_key key);
 
@@ -109,6 +110,10 @@ WEIR_MUST_CHECK enum weir_status db_get_doc(struct db_reader *r, struct doc_key 
 WEIR_MUST_CHECK enum weir_status db_list_docs(struct db_reader *r, const struct doc_query *query,
                                               doc_fn each, void *user);
 
+/* As store_search(), of what is in the database. */
+WEIR_MUST_CHECK enum weir_status db_search(struct db_reader *r, const struct passage_query *query,
+                                           passage_fn each, void *user);
+
 /* Logs that expired by `now_ms`, up to `limit`; each is called with its name. */
 typedef enum weir_status (*db_log_fn)(void *user, const struct db_log *log);
 WEIR_MUST_CHECK enum weir_status db_list_expired(struct db_reader *r, int64_t now_ms, size_t limit,
@@ -125,7 +130,8 @@ WEIR_MUST_CHECK enum weir_status db_backup(struct db_reader *r, const char *path
 /*
  * SQLite's own integrity check, then ours: events of each log 1..last without gap or overlap,
  * each row's bytes as many well-formed frames as it says with the right ids, documents with
- * versions above 0. WEIR_OK when it could be told, whatever it was.
+ * versions above 0, the index of passages as they are. WEIR_OK when it could be told, whatever it
+ * was.
  */
 WEIR_MUST_CHECK enum weir_status db_check(struct db_reader *r, store_complaint_fn complain,
                                           void *user, uint64_t *n_wrong);

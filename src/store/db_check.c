@@ -165,6 +165,11 @@ static void take_meta(struct check *c, sqlite3_stmt *row)
     if (sqlite3_column_int64(row, 0) != 1) complain(c, "the database's own row is not there");
 }
 
+static void take_complaint(void *check, const char *text)
+{
+    complain(check, "%s", text);
+}
+
 static WEIR_MUST_CHECK enum weir_status check_all(struct check *c)
 {
     enum weir_status st = for_each(c, "PRAGMA integrity_check", take_sqlite_row);
@@ -182,6 +187,7 @@ static WEIR_MUST_CHECK enum weir_status check_all(struct check *c)
                       take_unknown_id);
     if (st == WEIR_OK)
         st = for_each(c, "SELECT kind, id, version FROM docs WHERE version < 1", take_unborn_doc);
+    if (st == WEIR_OK) st = db_check_search(c->sqlite, take_complaint, c);
     return st;
 }
 

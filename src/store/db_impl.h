@@ -71,6 +71,10 @@ WEIR_MUST_CHECK enum weir_status db_migrate(sqlite3 *sqlite, struct store_error 
 
 int64_t db_newest_version(void);
 
+/* Complains when the index of passages does not say what they do. Within a transaction. */
+WEIR_MUST_CHECK enum weir_status db_check_search(sqlite3 *sqlite, store_complaint_fn complain,
+                                                 void *user);
+
 /* ---- readers ---- */
 
 enum db_read_statement {

@@ -13,6 +13,9 @@
  *            the index finds them
  *   docs     documents; the second index has only those with an owner
  *   garbage  logs that were dropped and have chunks left
+ *   passages numbers of the documents of kind "passage", for the index of their words, "search";
+ *            the view is how that sees them. A body is title, line feed, text. The owner is one
+ *            word: a letter and hexadecimal digits
  *
  * Names and ids are blobs, so that they are compared byte for byte.
  */
@@ -47,6 +50,16 @@ static const char *const steps[] = {
     " PRIMARY KEY (kind, id)) STRICT;"
     "CREATE INDEX docs_by_owner ON docs(owner, kind, id) WHERE owner <> x'';"
     "CREATE TABLE garbage(log INTEGER PRIMARY KEY) STRICT;",
+    /* 1 to 2 */
+    "CREATE TABLE passages(n INTEGER PRIMARY KEY, id BLOB NOT NULL UNIQUE) STRICT;"
+    "CREATE VIEW passage_texts AS SELECT p.n AS n, p.id AS id, 'o' || hex(d.owner) AS owner,"
+    " CAST(substr(d.body, 1, instr(d.body, x'0a') - 1) AS TEXT) AS title,"
+    " CAST(substr(d.body, instr(d.body, x'0a') + 1) AS TEXT) AS text "
+    "FROM passages p JOIN docs d ON d.kind = x'70617373616765' AND d.id = p.id;"
+    "CREATE VIRTUAL TABLE search USING fts5(owner, title, text,"
+    " content='passage_texts', content_rowid='n', tokenize='weir');"
+    "INSERT INTO passages(id) SELECT id FROM docs WHERE kind = x'70617373616765' ORDER BY id;"
+    "INSERT INTO search(search) VALUES ('rebuild');",
 };
 
 int64_t db_newest_version(void)

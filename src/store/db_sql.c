@@ -10,6 +10,7 @@
 #include "base/check.h"
 #include "store/db_impl.h"
 #include "store/db_vfs.h"
+#include "store/db_words.h"
 
 enum { BUSY_MS = 5000 }; /* readers wait for each other only while the log's index is rebuilt */
 
@@ -91,7 +92,8 @@ enum weir_status db_configure(sqlite3 *sqlite, int cache_kib)
              "PRAGMA cell_size_check=ON;"
              "PRAGMA synchronous=FULL",
              cache_kib);
-    return db_exec(sqlite, sql);
+    enum weir_status st = db_exec(sqlite, sql);
+    return st == WEIR_OK ? db_words_register(sqlite) : st;
 }
 
 /* ---- statements ---- */
