@@ -89,7 +89,10 @@ struct feed {
 /* The rest of a feed, of one whose events do not go out as they are kept. */
 struct feed_form {
     const struct feed_style *style;
-    uint64_t cursor; /* the style's */
+    union {
+        uint64_t cursor; /* the style's */
+        void *user;      /* of a style with `closed`; NULL: it was told */
+    };
     unsigned char format;
     bool is_newest; /* of the piece: nothing was behind it */
     bool is_sealed; /* of the piece: and nothing will be */

@@ -44,9 +44,16 @@ struct exchange *exchange_new(struct worker *w, struct conn *c)
     return ex;
 }
 
+/* A style whose feed will never be. */
+static void tell_closed(const struct watch_options *how)
+{
+    if (how->user && how->style->closed) how->style->closed(how->user);
+}
+
 void exchange_free(struct exchange *ex)
 {
     struct worker *w = checked(ex)->worker;
+    if (ex->watch) tell_closed(&ex->watch->how);
     if (ex->state == EX_ANSWERED) uncount(&w->counters, COUNT_ANSWER_BYTES, ex->out_len);
     spool_free(ex->spool);
     ex->spool = NULL;
@@ -533,6 +540,7 @@ void exchange_watch(struct exchange *ex, struct weir_slice log, const struct wat
         /* Nobody will read it, or nobody may. */
         if (order) exchange_feed_head(ex);
         else exchange_error(ex, WEIR_NOMEM, NULL);
+        tell_closed(how);
         return;
     }
     *order = (struct watch_order){.how = *how, .log = copy_of(ex, log)};

@@ -124,6 +124,7 @@ struct watch_options {
     unsigned heartbeat_ms; /* 0: none; comment lines in silence */
     bool waits;            /* with nothing to send: not before there is, or for poll_timeout_ms */
     const struct feed_style *style; /* NULL: events as they are kept */
+    void *user;                     /* of a style with `closed`; it has no cursor then */
 };
 
 /* What a style sees of the log that is to be sent. */
@@ -139,9 +140,12 @@ struct feed_start {
  * is as it was. `write` puts some whole events into the form of the style, always the same bytes
  * for the same events and flags. `end` and `hello`, which may be NULL, write what comes at the
  * end of a log that was sealed, and at the beginning when there are no events yet. `beat`, which
- * may be NULL, is called when a comment line is due: somebody still reads.
+ * may be NULL, is called when a comment line is due: somebody still reads. `closed`, which may be
+ * NULL, is called once for each exchange_watch() that gave a user, when nothing of it is needed any
+ * more, whatever became of it; `begin` may have been called before or not.
  */
 struct feed_piece_info {
+    void *user;      /* as given to exchange_watch() */
     uint64_t cursor; /* as given to exchange_stream() */
     uint64_t last;   /* id of the last event up to here */
     unsigned char format;
@@ -157,6 +161,7 @@ struct feed_style {
     void (*hello)(struct weir_buf *out, const struct feed_piece_info *piece);
     void (*end)(struct weir_buf *out, const struct feed_piece_info *piece);
     void (*beat)(struct server *s, struct weir_slice log, int64_t now_ms);
+    void (*closed)(void *user);
 };
 
 /* Parts of a piece, for `write`: it may come in several. */

@@ -41,11 +41,20 @@ static void on_ready(struct sub *sub)
 
 /* ---- opening ---- */
 
+static void tell_closed(struct conn *c)
+{
+    struct feed_form *form = &c->form;
+    if (!form->style || !form->style->closed || !form->user) return;
+    void *user = form->user;
+    form->user = NULL;
+    form->style->closed(user);
+}
+
 void feed_open(struct conn *c)
 {
     struct exchange *ex = c->first;
     struct feed *f = &c->feed;
-    const struct watch_order *order = ex->watch;
+    struct watch_order *order = ex->watch;
     *f = (struct feed){.state = FEED_OPENING,
                        .beat_ms = order->how.heartbeat_ms,
                        .ends_at_newest = order->how.ends_at_newest,
@@ -53,11 +62,14 @@ void feed_open(struct conn *c)
                        .is_chunked = !ex->is_http_1_0,
                        .has_style = order->how.style != NULL};
     c->form = (struct feed_form){.style = order->how.style, .waits = order->how.waits};
+    c->form.user = order->how.user;
+    order->how.user = NULL; /* it is the feed's now */
     enum weir_status st = order->log.len > 0 ? sub_open(c->worker->fan, &f->sub, order->log,
                                                         order->how.from, on_ready)
                                              : WEIR_NOMEM;
     if (st == WEIR_OK) return;
     f->state = FEED_NONE;
+    tell_closed(c);
     exchange_error(ex, st, NULL);
 }
 
@@ -76,6 +88,7 @@ static void drop_sub(struct conn *c)
 {
     sub_close(&c->feed.sub);
     c->feed.state = FEED_NONE;
+    tell_closed(c);
 }
 
 static void start_streaming(struct conn *c, struct exchange *ex, uint64_t newest)
@@ -96,7 +109,7 @@ static void start_streaming(struct conn *c, struct exchange *ex, uint64_t newest
 
 void feed_set_style(struct conn *c, const struct stream_head *head)
 {
-    c->form.cursor = head->cursor;
+    if (!c->form.style->closed) c->form.cursor = head->cursor;
     c->form.format = head->format;
 }
 
@@ -204,7 +217,9 @@ static struct feed_piece_info piece_info(const struct conn *c, uint64_t last)
 {
     const struct feed *f = &c->feed;
     const struct feed_form *form = &c->form;
-    return (struct feed_piece_info){.cursor = form->cursor,
+    bool has_user = form->style->closed != NULL;
+    return (struct feed_piece_info){.user = has_user ? form->user : NULL,
+                                    .cursor = has_user ? 0 : form->cursor,
                                     .last = last,
                                     .format = form->format,
                                     .is_first = !f->has_sent,
