@@ -14,7 +14,11 @@
 #include "base/slice.h"
 #include "io/retry_after.h"
 
-enum { STREAM_MAGIC = 0x73747265, PAGE_BYTES = 4 << 10 };
+enum {
+    STREAM_MAGIC = 0x73747265,
+    PAGE_BYTES = 4 << 10, /* of an answer that is no event stream */
+    PAGE_MS = 5 * 1000,   /* for its body: it may be one that never ends */
+};
 
 static struct weir_event_stream *checked(void *user)
 {
@@ -105,6 +109,7 @@ static void on_event(void *user, const struct weir_sse_event *event)
     if (take <= RESUME_GIVE_LAST) give(s, event, take == RESUME_GIVE_AFTER_GAP);
     if (take == RESUME_MISSING) s->is_missing = true;
     if (take == RESUME_BAD) s->broken = WEIR_BAD_EVENT;
+    if (take == RESUME_OTHER) s->broken = WEIR_CONFLICT;
 }
 
 static void on_retry(void *user, uint64_t retry_ms)
@@ -136,6 +141,16 @@ static void tell_gap(struct weir_event_stream *s, const struct fetch_answer *ans
         o->on_gap(o->user, first, last);
 }
 
+static void limit_page(struct weir_event_stream *s)
+{
+    unsigned first_byte_ms = s->options.limits.first_byte_ms;
+    pthread_mutex_lock(&s->client->lock);
+    uint64_t ticket = s->ticket;
+    pthread_mutex_unlock(&s->client->lock);
+    fetcher_limit(s->client->fetcher, ticket,
+                  first_byte_ms > 0 && first_byte_ms < PAGE_MS ? first_byte_ms : PAGE_MS);
+}
+
 static bool on_head(void *user, int http_status, const struct fetch_answer *answer)
 {
     struct weir_event_stream *s = checked(user);
@@ -148,6 +163,7 @@ static bool on_head(void *user, int http_status, const struct fetch_answer *answ
     if (s->answer == RESUME_OPEN && s->options.on_open && !is_mute(s))
         s->options.on_open(s->options.user);
     if (s->answer == RESUME_OPEN) tell_gap(s, answer);
+    else limit_page(s);
     return !is_mute(s);
 }
 
@@ -198,9 +214,12 @@ static void fail_by_end(struct weir_event_stream *s, const struct fetch_result *
     struct weir_stream_error error = {
         .status = result->status, .http_status = result->http_status, .why = result->why};
     bool helps = may_help(result->end);
+    if (s->broken == WEIR_OK)
+        s->broken = resume_end(&s->resume, weir_sse_last_event_id(s->decoder));
     if (s->broken != WEIR_OK) {
         error.status = s->broken;
-        error.why = weir_status_text(s->broken);
+        error.why = s->broken == WEIR_CONFLICT ? "the server has begun to number its events anew"
+                                               : weir_status_text(s->broken);
         helps = false;
     } else if (s->is_missing) {
         error.status = WEIR_STREAM_CUT;

@@ -48,8 +48,8 @@ void resume_fini(struct resume *r)
 
 void resume_begin(struct resume *r)
 {
-    r->has_bytes = false;
-    r->is_replaying = true;
+    r->has_bytes = r->has_id = r->is_behind = false;
+    r->n_before = r->n_had;
 }
 
 /* ---- answers ---- */
@@ -99,39 +99,87 @@ static bool is_last(const struct resume *r, const struct weir_sse_event *event)
     return false;
 }
 
-static enum resume_take take_numbered(struct resume *r, struct weir_slice id)
+/* Never 0. */
+static uint64_t hash_of(const struct resume *r, const struct weir_sse_event *event)
+{
+    const uint64_t parts[] = {hash_bytes(r->hash_key, event->id),
+                              hash_bytes(r->hash_key, event->type),
+                              hash_bytes(r->hash_key, event->data)};
+    return hash_bytes(r->hash_key, slice_of(parts, sizeof parts)) | 1;
+}
+
+/* Of the numbers that were passed over nothing is known. */
+static void remember_numbered(struct resume *r, uint64_t seq, uint64_t hash)
+{
+    uint64_t n_passed = seq - r->last_seq - 1;
+    if (n_passed > RESUME_HAD) n_passed = RESUME_HAD;
+    for (uint64_t i = 1; i <= n_passed; i++) r->had[(seq - i) % RESUME_HAD] = 0;
+    r->had[seq % RESUME_HAD] = hash;
+    r->last_seq = seq;
+}
+
+/* Whether this number was given with something else. */
+static bool is_other(const struct resume *r, uint64_t seq, uint64_t hash)
+{
+    uint64_t had = r->had[seq % RESUME_HAD];
+    return r->last_seq - seq < RESUME_HAD && had != 0 && had != hash;
+}
+
+static enum resume_take take_numbered(struct resume *r, const struct weir_sse_event *event)
 {
     uint64_t seq;
-    if (!read_seq(id, &seq)) return RESUME_BAD;
-    if (seq <= r->last_seq) return RESUME_DROP;
+    if (!read_seq(event->id, &seq)) return RESUME_BAD;
+    uint64_t hash = hash_of(r, event);
+    if (seq <= r->last_seq) return is_other(r, seq, hash) ? RESUME_OTHER : RESUME_DROP;
     bool is_next = seq == r->last_seq + 1;
     /* A server keeps a turn whole, but of a session only the newest part. */
     if (!is_next && r->kind == WEIR_STREAM_TURN) return RESUME_MISSING;
-    r->last_seq = seq;
+    remember_numbered(r, seq, hash);
     return is_next ? RESUME_GIVE : RESUME_GIVE_AFTER_GAP;
 }
 
-static bool was_had(const struct resume *r, uint64_t hash)
+/* Whether it was had before this connection, which is past all that when it gives the newest. */
+static bool was_had(struct resume *r, uint64_t hash)
 {
-    unsigned n = r->n_ids < RESUME_IDS ? r->n_ids : RESUME_IDS;
-    for (unsigned i = 0; i < n; i++)
-        if (r->ids[i] == hash) return true;
+    uint64_t oldest = r->n_had > RESUME_HAD ? r->n_had - RESUME_HAD : 0;
+    for (uint64_t i = r->n_before; i > oldest; i--) {
+        if (r->had[(i - 1) % RESUME_HAD] != hash) continue;
+        if (i == r->n_before) r->n_before = 0;
+        return true;
+    }
     return false;
 }
 
-static WEIR_MUST_CHECK enum weir_status take_named(struct resume *r, struct weir_slice id,
-                                                   enum resume_take *take)
+static WEIR_MUST_CHECK enum weir_status set_last_id(struct resume *r, struct weir_slice id)
 {
-    uint64_t hash = hash_bytes(r->hash_key, id);
-    *take = RESUME_DROP;
-    if (id.len > 0 && r->is_replaying && was_had(r, hash)) return WEIR_OK;
-    *take = RESUME_GIVE;
-    r->is_replaying = false;
-    if (id.len == 0) return WEIR_OK;
     weir_buf_reset(&r->last_id);
     weir_buf_append_slice(&r->last_id, id);
-    r->ids[r->n_ids++ % RESUME_IDS] = hash;
     return weir_buf_status(&r->last_id);
+}
+
+static WEIR_MUST_CHECK enum weir_status take_named(struct resume *r,
+                                                   const struct weir_sse_event *event,
+                                                   enum resume_take *take)
+{
+    struct weir_slice id = event->id;
+    *take = RESUME_GIVE;
+    /* One without an id, on a connection that had some, has taken it back. */
+    if (id.len == 0) return r->has_id ? set_last_id(r, id) : WEIR_OK;
+    uint64_t hash = hash_of(r, event);
+    r->has_id = true;
+    r->is_behind = was_had(r, hash);
+    if (r->is_behind) {
+        *take = RESUME_DROP;
+        return WEIR_OK;
+    }
+    r->had[r->n_had++ % RESUME_HAD] = hash;
+    return set_last_id(r, id);
+}
+
+enum weir_status resume_end(struct resume *r, struct weir_slice id)
+{
+    if (r->kind != WEIR_STREAM_ANY || r->is_behind || (id.len == 0 && !r->has_id)) return WEIR_OK;
+    return set_last_id(r, id);
 }
 
 /* "msg_1:42": the reply's name with its colon, and the number. */
@@ -157,9 +205,7 @@ static WEIR_MUST_CHECK enum weir_status take_reply(struct resume *r, struct weir
     if (seq != last + 1) return WEIR_OK;
     *take = RESUME_GIVE;
     r->last_seq = seq;
-    weir_buf_reset(&r->last_id);
-    weir_buf_append_slice(&r->last_id, id);
-    return weir_buf_status(&r->last_id);
+    return set_last_id(r, id);
 }
 
 enum weir_status resume_had(struct resume *r, uint64_t seq, struct weir_slice id)
@@ -177,9 +223,9 @@ enum weir_status resume_event(struct resume *r, const struct weir_sse_event *eve
 {
     enum weir_status st = WEIR_OK;
     if (r->kind == WEIR_STREAM_TURN || r->kind == WEIR_STREAM_SESSION)
-        *take = take_numbered(r, event->id);
+        *take = take_numbered(r, event);
     else if (r->kind == WEIR_STREAM_CHAT) st = take_reply(r, event->id, take);
-    else st = take_named(r, event->id, take);
+    else st = take_named(r, event, take);
     if (st != WEIR_OK || *take > RESUME_GIVE_AFTER_GAP) return st;
     r->n_failed = 0;
     r->is_over = is_last(r, event);

@@ -5,14 +5,16 @@
  *
  * 1. resume_init() with the kind of stream.
  * 2. For each connection resume_begin(), then resume_head() with the head of the answer,
- *    resume_bytes() when something of the body has come, resume_event() with each event.
- * 3. resume_after() at its end: again, and how long until then; or never.
+ *    resume_bytes() when something of the body has come, resume_event() with each event,
+ *    resume_end() when nothing more of it will come.
+ * 3. resume_after(): again, and how long until then; or never.
  * 4. resume_fini().
  *
  * What is had. Turns and sessions number their events: what is not above the last number was had,
- * and what is above the next one shows that some are missing. Other streams have ids that mean
- * nothing: after a reconnection events whose id was had lately are dropped, up to the first that
- * is new. A chat numbers the events of each reply, with its name before the number, and keeps it
+ * and what is above the next one shows that some are missing. A number that was had with something
+ * else in it belongs to another stream. Other streams have ids that mean nothing: after a
+ * reconnection events that were had lately, by id and content, are dropped up to the newest of
+ * them. A chat numbers the events of each reply, with its name before the number, and keeps it
  * whole as a turn. A model's stream has neither; it is paid for, and asked for again only before
  * the first byte of it has come.
  *
@@ -27,7 +29,7 @@
 enum {
     RESUME_MIN_SAID_MS = 100,       /* the least that a server may say */
     RESUME_MAX_SAID_MS = 60 * 1000, /* the most */
-    RESUME_IDS = 256,               /* of streams without numbers, that are remembered */
+    RESUME_HAD = 1024,              /* events that are known again */
 };
 
 struct resume {
@@ -38,12 +40,15 @@ struct resume {
     unsigned n_failed;              /* in a row, without a new event */
     bool has_bytes;                 /* this connection brought something */
     bool is_over;                   /* the last event has come */
-    bool is_replaying;              /* no event of this connection is new yet */
+    bool has_id;                    /* an event of this connection had an id */
+    bool is_behind;                 /* the last one that had was not new */
     bool has_retry;                 /* `retry:` said so */
     uint64_t retry_ms;
     struct hash_key hash_key;
-    uint64_t ids[RESUME_IDS]; /* hashes, the oldest is replaced */
-    unsigned n_ids;
+    /* Hashes of what was given, by number or one behind the other; 0: none. */
+    uint64_t had[RESUME_HAD];
+    uint64_t n_had;    /* of streams without numbers */
+    uint64_t n_before; /* of them, that this connection may give again */
 };
 
 /* Everything is copied. 0 in `retry` means the default of the kind. WEIR_NOMEM, WEIR_INVALID. */
@@ -89,11 +94,18 @@ enum resume_take {
     RESUME_DROP,           /* was had */
     RESUME_MISSING,        /* some before it were lost on the way: connect again */
     RESUME_BAD,            /* has no number where it should */
+    RESUME_OTHER,          /* its number was had with something else */
 };
 
 /* Takes note of it, unless it is dropped. WEIR_NOMEM. */
 WEIR_MUST_CHECK enum weir_status resume_event(struct resume *r, const struct weir_sse_event *event,
                                               enum resume_take *take);
+
+/*
+ * A connection has ended; `id` is the last that its stream has set, with an event or without, which
+ * is where to go on. WEIR_NOMEM.
+ */
+WEIR_MUST_CHECK enum weir_status resume_end(struct resume *r, struct weir_slice id);
 
 /*
  * A connection has ended otherwise than by the last event, and asking again may help. True: again,

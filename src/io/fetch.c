@@ -120,10 +120,14 @@ static void come_up(struct fetcher *f, struct job *job)
     pthread_mutex_unlock(&f->lock);
 }
 
+/*
+ * By the time up to which everything has been seen: what waits in a socket while a callback takes
+ * its time has come.
+ */
 static void act_on_timers(struct fetcher *f)
 {
     struct heap_node *node;
-    uint64_t now = now_ns();
+    uint64_t now = f->seen_ns;
     while ((node = heap_peek(&f->timers)) && node->due <= now) {
         struct job *job = CONTAINER_OF(node, struct job, timer);
         if (job->phase == FETCH_WAITING) {
@@ -253,8 +257,14 @@ static void take_event(struct fetcher *f, const struct epoll_event *event)
 static void wait_and_act(struct fetcher *f, int max_ms)
 {
     struct epoll_event events[EVENTS_A_ROUND];
-    int n = epoll_wait(f->epoll_fd, events, EVENTS_A_ROUND, max_ms);
-    for (int i = 0; i < n; i++) take_event(f, &events[i]);
+    uint64_t begin = now_ns();
+    int n = EVENTS_A_ROUND;
+    /* The kernel gives each its turn, so that many times are enough for all that can be there. */
+    for (int i = 0; i < FETCH_MAX_RUNNING / EVENTS_A_ROUND && n == EVENTS_A_ROUND; i++) {
+        n = epoll_wait(f->epoll_fd, events, EVENTS_A_ROUND, i == 0 ? max_ms : 0);
+        for (int j = 0; j < n; j++) take_event(f, &events[j]);
+    }
+    if (n >= 0) f->seen_ns = begin;
     if (f->curl_due_ns > now_ns()) return;
     f->curl_due_ns = UINT64_MAX;
     act(f, CURL_SOCKET_TIMEOUT, 0);
@@ -459,6 +469,14 @@ void fetcher_abort(struct fetcher *f, uint64_t ticket)
     if (is_new) list_push_back(&f->aborted, &job->aborted_node);
     pthread_mutex_unlock(&f->lock);
     if (is_new) wake(f);
+}
+
+void fetcher_limit(struct fetcher *f, uint64_t ticket, unsigned ms)
+{
+    pthread_mutex_lock(&f->lock);
+    struct job *job = map_get(&f->jobs, map_key_of(&ticket));
+    pthread_mutex_unlock(&f->lock);
+    if (job) job_limit(job, ms);
 }
 
 void fetcher_stats(struct fetcher *f, struct fetcher_stats *out)

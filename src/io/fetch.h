@@ -27,6 +27,7 @@
  * How long. Each request has its own limits, by phase. None is too long for a fetcher: a request
  * that waits costs its memory and a descriptor, and nothing each time that another one moves. How
  * many descriptors the process may have is for the program to say (process_raise_descriptors()).
+ * A caller that takes its time in a callback makes nobody late: what has come is taken first.
  *
  * fetcher_send(), fetcher_abort(), fetcher_stats(): any thread, callbacks included. fetcher_free(),
  * and what is for a fetcher without a thread: one thread, and no callback.
@@ -136,7 +137,7 @@ struct fetch_field {
 /* 0 in any field means that there is no such limit, but for connect_ms: FETCH_CONNECT_MS. */
 struct fetch_limits {
     unsigned connect_ms;    /* to be connected, with TLS, the name's resolving included */
-    unsigned first_byte_ms; /* from then on, to the first line of the answer's head */
+    unsigned first_byte_ms; /* from then on, to the end of the answer's head */
     unsigned idle_ms;       /* without a byte of the answer, from its first line on */
     unsigned whole_ms;      /* for all of it, from its turn on */
     uint64_t max_body;      /* bytes; 0 for a body that is gathered: FETCH_ANSWER_BYTES */
@@ -171,6 +172,12 @@ struct fetch_request {
 WEIR_MUST_CHECK enum weir_status fetcher_send(struct fetcher *f,
                                               const struct fetch_request *request,
                                               uint64_t *ticket);
+
+/*
+ * From on_head of this request: what is left of it has to come within so many milliseconds, or
+ * FETCH_SLOW_WHOLE ends it.
+ */
+void fetcher_limit(struct fetcher *f, uint64_t ticket, unsigned ms);
 
 /* `done` is called within 100 ms, with FETCH_ABORTED unless it was over before. */
 void fetcher_abort(struct fetcher *f, uint64_t ticket);

@@ -43,7 +43,7 @@ struct job {
     size_t n_head;         /* bytes of heads */
     uint64_t n_body;
     uint64_t start_ns; /* its time comes, or its turn came */
-    uint64_t phase_ns; /* the phase began */
+    uint64_t phase_ns; /* connecting or sending began */
     uint64_t last_ns;  /* something came */
 
     struct fetch_answer answer; /* its curl is NULL until its turn comes */
@@ -66,6 +66,7 @@ struct fetcher {
     CURLM *multi;
     int epoll_fd;
     uint64_t curl_due_ns; /* when libcurl wants to be called; UINT64_MAX: no need */
+    uint64_t seen_ns;     /* all that came before this time has been taken */
     struct heap timers;
     struct list running;
     struct map origins;  /* by name */
@@ -110,6 +111,9 @@ bool job_start(struct job *job);
 
 /* When it will have taken too long, as things are; UINT64_MAX: never. */
 uint64_t job_due_ns(const struct job *job);
+
+/* What is left of it has to come within this time. */
+void job_limit(struct job *job, unsigned ms);
 
 /* It has taken too long. */
 void job_expire(struct job *job, uint64_t now_ns);

@@ -10,6 +10,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -45,14 +46,26 @@ static uint64_t after_ms(uint64_t from_ns, unsigned ms)
     return ms > 0 ? from_ns + (uint64_t)ms * NS_PER_MS : UINT64_MAX;
 }
 
+static uint64_t sooner(uint64_t a_ns, uint64_t b_ns)
+{
+    return a_ns < b_ns ? a_ns : b_ns;
+}
+
+/* Half a head is none, however lively it comes. */
+static uint64_t head_due_ns(const struct job *job)
+{
+    if (job->http_status > 0) return UINT64_MAX;
+    return after_ms(job->phase_ns, job->request.limits.first_byte_ms);
+}
+
 static uint64_t phase_due_ns(const struct job *job)
 {
     const struct fetch_limits *limits = &job->request.limits;
     switch (job->phase) {
     case FETCH_WAITING: break;
     case FETCH_CONNECTING: return after_ms(job->phase_ns, limits->connect_ms);
-    case FETCH_SENT: return after_ms(job->phase_ns, limits->first_byte_ms);
-    case FETCH_ANSWERED: return after_ms(job->last_ns, limits->idle_ms);
+    case FETCH_SENT: return head_due_ns(job);
+    case FETCH_ANSWERED: return sooner(after_ms(job->last_ns, limits->idle_ms), head_due_ns(job));
     }
     return UINT64_MAX;
 }
@@ -60,14 +73,13 @@ static uint64_t phase_due_ns(const struct job *job)
 uint64_t job_due_ns(const struct job *job)
 {
     uint64_t whole = after_ms(job->start_ns, job->request.limits.whole_ms);
-    uint64_t phase = phase_due_ns(job);
-    return phase < whole ? phase : whole;
+    return sooner(phase_due_ns(job), whole);
 }
 
 static enum fetch_end slow_end(const struct job *job)
 {
     if (job->phase == FETCH_CONNECTING) return FETCH_SLOW_CONNECT;
-    return job->phase == FETCH_SENT ? FETCH_SLOW_HEAD : FETCH_SLOW_BODY;
+    return job->http_status == 0 ? FETCH_SLOW_HEAD : FETCH_SLOW_BODY;
 }
 
 void job_expire(struct job *job, uint64_t now_ns)
@@ -75,10 +87,20 @@ void job_expire(struct job *job, uint64_t now_ns)
     job->end = phase_due_ns(job) <= now_ns ? slow_end(job) : FETCH_SLOW_WHOLE;
 }
 
+void job_limit(struct job *job, unsigned ms)
+{
+    uint64_t now = clock_mono_ns(&clock_system);
+    uint64_t whole_ms = (now - job->start_ns) / NS_PER_MS + ms;
+    unsigned *limit = &job->request.limits.whole_ms;
+    if (*limit == 0 || whole_ms < *limit) *limit = whole_ms < UINT_MAX ? (unsigned)whole_ms : 0;
+    heap_move(&job->fetcher->timers, &job->timer, job_due_ns(job));
+}
+
 static void enter(struct job *job, enum fetch_phase phase)
 {
     job->phase = phase;
-    job->phase_ns = job->last_ns = clock_mono_ns(&clock_system);
+    job->last_ns = clock_mono_ns(&clock_system);
+    if (phase != FETCH_ANSWERED) job->phase_ns = job->last_ns;
     heap_move(&job->fetcher->timers, &job->timer, job_due_ns(job));
 }
 
@@ -406,6 +428,7 @@ static bool has_descriptors(const struct fetcher *f)
 
 static enum fetch_end end_of(const struct job *job, CURLcode code)
 {
+    bool is_in_head = job->phase >= FETCH_SENT && job->http_status == 0;
     switch ((int)code) {
     case CURLE_OK: /* to libcurl an answer may end within its head */
         return job->http_status > 0 ? FETCH_WHOLE : FETCH_CUT;
@@ -425,7 +448,8 @@ static enum fetch_end end_of(const struct job *job, CURLcode code)
     case CURLE_PARTIAL_FILE:
     case CURLE_HTTP2:
     case CURLE_HTTP2_STREAM: return FETCH_CUT;
-    case CURLE_OUT_OF_MEMORY: return FETCH_NO_MEMORY;
+    case CURLE_OUT_OF_MEMORY: /* so it says of a line of the head that is too long, too */
+        return is_in_head ? FETCH_TOO_LARGE : FETCH_NO_MEMORY;
     default: return FETCH_OTHER;
     }
 }

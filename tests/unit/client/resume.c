@@ -210,36 +210,100 @@ TEST(a_gap_is_two_numbers_in_order)
     T_EQ(last, UINT64_MAX);
 }
 
-TEST(ids_without_order_are_dropped_up_to_the_first_new_one)
+TEST(a_number_that_was_had_with_something_else_is_of_another_stream)
+{
+    struct resume r = resume_of(WEIR_STREAM_SESSION);
+    T_EQ(take(&r, "1", "x", "one"), RESUME_GIVE);
+    T_EQ(take(&r, "2", "x", "two"), RESUME_GIVE);
+    T_EQ(take(&r, "5", "x", "five"), RESUME_GIVE_AFTER_GAP);
+    resume_begin(&r);
+    T_EQ(take(&r, "2", "x", "two"), RESUME_DROP);
+    T_EQ(take(&r, "3", "x", "never seen"), RESUME_DROP);
+    T_EQ(take(&r, "5", "x", "five"), RESUME_DROP);
+    T_EQ(take(&r, "1", "x", "anew"), RESUME_OTHER);
+    T_EQ(take(&r, "2", "y", "two"), RESUME_OTHER);
+    T_EQ(r.last_seq, 5);
+    /* What was long ago is not known, and neither is what was passed over. */
+    T_EQ(take_seq(&r, 5 + 2 * RESUME_HAD), RESUME_GIVE_AFTER_GAP);
+    T_EQ(take(&r, "5", "x", "anew"), RESUME_DROP);
+    T_EQ(take_seq(&r, 5 + RESUME_HAD), RESUME_DROP);
+    T_EQ(take(&r, "18446744073709551615", "x", "the last"), RESUME_GIVE_AFTER_GAP);
+    T_EQ(take(&r, "18446744073709551615", "x", "another"), RESUME_OTHER);
+    resume_fini(&r);
+    r = resume_of(WEIR_STREAM_TURN);
+    T_EQ(resume_had(&r, 7, SLICE("")), WEIR_OK);
+    T_EQ(take(&r, "7", "x", "whatever it was"), RESUME_DROP);
+    resume_fini(&r);
+}
+
+TEST(ids_without_order_are_dropped_up_to_the_newest)
 {
     struct resume r = resume_of(WEIR_STREAM_ANY);
     T_EQ(take(&r, "a", "x", ""), RESUME_GIVE);
     T_EQ(take(&r, "b", "x", ""), RESUME_GIVE);
-    T_EQ(take(&r, "b", "x", ""), RESUME_GIVE); /* a sender that uses one id for many */
+    T_EQ(take(&r, "c", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "c", "x", ""), RESUME_GIVE); /* a sender that uses one id for many */
+    T_EQ_SLICE(weir_buf_slice(&r.last_id), SLICE("c"));
+    resume_begin(&r);
+    T_EQ(take(&r, "b", "x", ""), RESUME_DROP);
+    T_EQ(take(&r, "", "hello", ""), RESUME_GIVE); /* nothing can be known of it */
+    T_EQ(take(&r, "d", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "a", "x", ""), RESUME_DROP);
+    T_EQ(take(&r, "a", "x", "anew"), RESUME_GIVE); /* the id of another event */
+    T_EQ(take(&r, "c", "x", ""), RESUME_DROP);
+    T_EQ(take(&r, "c", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "b", "x", ""), RESUME_GIVE);
     T_EQ_SLICE(weir_buf_slice(&r.last_id), SLICE("b"));
     resume_begin(&r);
-    T_EQ(take(&r, "a", "x", ""), RESUME_DROP);
-    T_EQ(take(&r, "b", "x", ""), RESUME_DROP);
-    T_EQ(take(&r, "c", "x", ""), RESUME_GIVE);
-    T_EQ(take(&r, "a", "x", ""), RESUME_GIVE);
-    T_EQ_SLICE(weir_buf_slice(&r.last_id), SLICE("a"));
-    resume_begin(&r);
-    T_EQ(take(&r, "", "x", ""), RESUME_GIVE); /* nothing can be known of it */
-    T_EQ_SLICE(weir_buf_slice(&r.last_id), SLICE("a"));
+    T_EQ(take(&r, "", "x", ""), RESUME_GIVE);
+    T_EQ_SLICE(weir_buf_slice(&r.last_id), SLICE("b"));
     resume_fini(&r);
 }
 
-TEST(only_so_many_ids_are_remembered)
+TEST(only_so_many_events_are_known_again)
 {
     char id[SEQ_BYTES];
     struct resume r = resume_of(WEIR_STREAM_ANY);
-    for (int i = 0; i <= RESUME_IDS; i++) {
+    for (int i = 0; i <= RESUME_HAD; i++) {
         snprintf(id, sizeof id, "id%d", i);
         T_EQ(take(&r, id, "x", ""), RESUME_GIVE);
     }
     resume_begin(&r);
-    T_EQ(take(&r, "id1", "x", ""), RESUME_DROP);
     T_EQ(take(&r, "id0", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "id1", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "id3", "x", ""), RESUME_DROP);
+    resume_fini(&r);
+}
+
+static const char *end_with(struct resume *r, const char *id)
+{
+    static char last_id[SEQ_BYTES];
+    T_EQ(resume_end(r, weir_slice_of(id)), WEIR_OK);
+    struct weir_slice now = weir_buf_slice(&r->last_id);
+    snprintf(last_id, sizeof last_id, "%.*s", (int)now.len, now.len > 0 ? now.ptr : "");
+    resume_begin(r);
+    return last_id;
+}
+
+TEST(the_place_to_go_on_is_the_last_id_with_an_event_or_without)
+{
+    struct resume r = resume_of(WEIR_STREAM_ANY);
+    T_EQ(resume_had(&r, 0, SLICE("before")), WEIR_OK);
+    T_EQ_STR(weir_slice_of(end_with(&r, "")), "before"); /* a connection that said nothing */
+    T_EQ(take(&r, "a", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "b", "x", ""), RESUME_GIVE);
+    T_EQ_STR(weir_slice_of(end_with(&r, "checkpoint")), "checkpoint");
+    T_EQ_STR(weir_slice_of(end_with(&r, "next")), "next");
+    T_EQ(take(&r, "a", "x", ""), RESUME_DROP);
+    T_EQ_STR(weir_slice_of(end_with(&r, "a")), "next"); /* cut while it repeated itself */
+    T_EQ(take(&r, "c", "x", ""), RESUME_GIVE);
+    T_EQ(take(&r, "", "x", ""), RESUME_GIVE);
+    T_EQ_STR(weir_slice_of(end_with(&r, "")), ""); /* taken back */
+    resume_fini(&r);
+    r = resume_of(WEIR_STREAM_TURN);
+    T_EQ(take_seq(&r, 1), RESUME_GIVE);
+    T_EQ_STR(weir_slice_of(end_with(&r, "9")), "");
+    T_EQ(r.last_seq, 1);
     resume_fini(&r);
 }
 
