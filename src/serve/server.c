@@ -112,9 +112,9 @@ struct imports *server_imports(struct server *s)
     return checked(s)->imports;
 }
 
-struct turn_waits *server_turn_waits(struct server *s)
+struct log_waits *server_log_waits(struct server *s)
 {
-    return &checked(s)->turn_waits;
+    return &checked(s)->log_waits;
 }
 
 const struct server_options *server_options(const struct server *s)
@@ -195,7 +195,7 @@ static void init(struct server *s, const struct server_options *o)
     s->peers.max_all = s->options.limits.max_connections;
     pthread_mutex_init(&s->peers.lock, NULL);
     map_init(&s->peers.counts, s->peers.max_all);
-    turn_waits_init(&s->turn_waits);
+    log_waits_init(&s->log_waits);
 }
 
 /* Whether it may serve there as it is asked to. */
@@ -334,7 +334,7 @@ static void on_news(void *user, const struct store_news *news, size_t n)
     struct server *s = user;
     if (s->hooks) hooks_news(s->hooks, news, n);
     hub_news(s->hub, news, n);
-    turn_waits_news(&s->turn_waits, news, n);
+    log_waits_news(&s->log_waits, news, n);
     if (has_import(news, n) && s->turns) turns_data_changed(s->turns);
 }
 
@@ -507,7 +507,7 @@ static void *stop_turns(void *server)
     struct server *s = server;
     turns_stop(s->turns, s->options.grace_ms / 2);
     imports_stop(s->imports, s->options.grace_ms / 2);
-    turn_waits_end(&s->turn_waits);
+    log_waits_end(&s->log_waits);
     return NULL;
 }
 
@@ -515,7 +515,7 @@ static void begin_stop(struct server *s)
 {
     if (atomic_exchange(&s->is_stopping, true)) return;
     s->is_turns_stopping = pthread_create(&s->turns_stopper, NULL, stop_turns, s) == 0;
-    if (!s->is_turns_stopping) turn_waits_end(&s->turn_waits);
+    if (!s->is_turns_stopping) log_waits_end(&s->log_waits);
     TRACE(s->options.trace, TRACE_INFO, "serve", "going down");
     process_notify(PROCESS_STOPPING, s->options.clock);
     for (unsigned i = 0; i < s->n_started; i++) worker_stop(s->workers[i]);
@@ -690,7 +690,7 @@ static void close_all(struct server *s)
     access_log_close(s->log);
     if (s->tls) tls_context_free(s->tls);
     map_fini(&s->peers.counts);
-    turn_waits_fini(&s->turn_waits);
+    log_waits_fini(&s->log_waits);
     pthread_mutex_destroy(&s->peers.lock);
 }
 

@@ -38,7 +38,7 @@ struct imports;
 struct jwt_trust; /* serve/jwt.h */
 struct loop;
 struct server;
-struct turn_waits;
+struct log_waits;
 struct worker;
 
 enum { SERVER_MAX_LISTEN = 8 };
@@ -127,7 +127,7 @@ struct links *server_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
 struct models *server_models(struct server *s); /* NULL: there are none */
 struct turns *server_turns(struct server *s);
-struct turn_waits *server_turn_waits(struct server *s);
+struct log_waits *server_log_waits(struct server *s);
 struct imports *server_imports(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);

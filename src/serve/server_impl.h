@@ -7,8 +7,8 @@
 #include "base/map.h"
 #include "io/loop.h"
 #include "io/sock.h"
+#include "serve/log_wait.h"
 #include "serve/server.h"
-#include "serve/turns_wait.h"
 #include "stream/sweep.h"
 
 enum { SERVER_MAGIC = 0x73657276, SERVER_MAX_LOOPS = 256 };
@@ -36,7 +36,7 @@ struct server {
     struct links *links;
     struct models *models; /* NULL: agents are on their own */
     struct turns *turns;
-    struct turn_waits turn_waits;
+    struct log_waits log_waits;
     struct imports *imports;
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */

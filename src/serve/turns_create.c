@@ -12,8 +12,8 @@
 #include <stdio.h>
 
 #include "base/slice.h"
+#include "serve/log_wait.h"
 #include "serve/turns_impl.h"
-#include "serve/turns_wait.h"
 
 enum {
     BODY_VALUES_BYTES = 64 << 20, /* of a body, as values */
@@ -23,7 +23,7 @@ enum {
 
 struct creation {
     struct turn_asked asked; /* for looking at the turn later */
-    struct turn_wait wait;
+    struct log_wait wait;
     struct idempotency key;
     struct turn_draft draft;
     bool is_streamed;
@@ -132,10 +132,10 @@ static void on_turn_ended(struct post *post)
 
 static void wait_for_end(struct exchange *ex, struct creation *c)
 {
-    memcpy(c->wait.id, c->asked.id, sizeof c->wait.id);
+    turn_log(c->wait.log, weir_slice_of(c->asked.id));
     c->wait.loop = c->asked.loop;
     c->wait.post.run = on_turn_ended;
-    if (turn_waits_add(server_turn_waits(exchange_server(ex)), &c->wait) != WEIR_OK)
+    if (log_waits_add(server_log_waits(exchange_server(ex)), &c->wait) != WEIR_OK)
         turn_ask(&c->asked, answer_end);
 }
 

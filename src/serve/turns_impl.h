@@ -6,7 +6,6 @@
  *   turns.c          get, list, trace, cancel
  *   turns_create.c   POST: the body, one commit, waiting for the end
  *   turns_events.c   the stream
- *   turns_wait.c     who waits for the end
  */
 #pragma once
 

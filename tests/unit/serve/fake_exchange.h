@@ -209,7 +209,7 @@ struct turns *server_turns(struct server *s)
     return NULL;
 }
 
-struct turn_waits *server_turn_waits(struct server *s)
+struct log_waits *server_log_waits(struct server *s)
 {
     (void)s;
     return NULL;
