@@ -15,7 +15,15 @@
  * Texts of a request are all its strings, members' names inside of tool arguments included, but for
  * what only says how it is built (types, roles, ids, names of tools and models, base64 of
  * pictures). Texts of one message that stand next to each other are looked at as one, too: a value
- * may be cut by the end of a block.
+ * may be cut by the end of a block. A string that is JSON as a whole is looked at as what it holds;
+ * escapes, entities, characters that are not seen and digits of other alphabets hide nothing
+ * (docs/shield.md has what does).
+ *
+ * Redacted and restored, a request is what it was, with two exceptions: JSON inside of a string has
+ * its shortest form then, and a private number is a text.
+ *
+ * WEIR_FORBIDDEN from any of them: there is an attachment that nobody can look into, or something
+ * private where no placeholder can stand, as in an id. Nothing of it may leave.
  *
  * A failure of the detector (WEIR_LIMIT, WEIR_NOMEM) closes: nothing may leave.
  * One thread at a time; guard_check() and the restoring ones any number, while nobody changes it.
@@ -67,7 +75,7 @@ WEIR_MUST_CHECK enum weir_status guard_allow(struct guard *g, enum guard_form fo
 
 /*
  * The body of a request as it leaves, JSON. WEIR_FORBIDDEN: something private is left in it;
- * *category is the first such thing's.
+ * *category is the first such thing's, SHIELD_N_CATEGORIES for an attachment.
  */
 WEIR_MUST_CHECK enum weir_status guard_check(const struct guard *g, struct weir_slice body,
                                              enum shield_category *category);

@@ -57,6 +57,7 @@ void token_map_free(struct token_map *t)
     while (t->first) {
         struct token_entry *e = t->first;
         t->first = e->next;
+        explicit_bzero(e->key, e->name_len + 1 + e->value_len);
         mem_free(e);
     }
     mem_free(t);
@@ -89,6 +90,11 @@ static struct token_name *name_get(struct token_map *t, const char *name, size_t
         t->n_names++;
     }
     return &t->names[i];
+}
+
+enum weir_status token_map_expect(struct token_map *t, const char *name)
+{
+    return name_get(t, name, strlen(name)) ? WEIR_OK : WEIR_LIMIT;
 }
 
 static bool is_markup(unsigned char c)
@@ -209,6 +215,7 @@ bool token_map_value(const struct token_map *t, struct weir_slice inside, struct
 static bool leads_to(const char *form, size_t len, const struct token_name *name)
 {
     size_t name_len = strlen(name->text);
+    if (name->last == 0) return false;
     if (len <= name_len) return memcmp(form, name->text, len) == 0;
     if (memcmp(form, name->text, name_len) != 0 || form[name_len] != '_') return false;
     size_t n_digits = len - name_len - 1;
@@ -281,6 +288,25 @@ static bool is_token_like(const struct token_map *t, const char *form, size_t le
     return weir_slice_is(slice_of(form, at - 1), "text");
 }
 
+/* What stands at a bracket: the token that the map has, or bytes that only look like one. */
+struct bracketed {
+    const struct token_entry *entry; /* NULL: none */
+    size_t len;                      /* with the brackets; 0: it is nothing of the kind */
+};
+
+static struct bracketed bracketed_at(const struct token_map *t, struct weir_slice text, size_t at)
+{
+    char form[TOKEN_MAX_BYTES];
+    struct bracketed none = {NULL, 0};
+    size_t most = text.len - at < 2 * TOKEN_MAX_BYTES ? text.len - at : 2 * TOKEN_MAX_BYTES;
+    const char *end = memchr(text.ptr + at, ']', most);
+    if (!end) return none;
+    struct weir_slice inside = slice_of(text.ptr + at + 1, (size_t)(end - text.ptr) - at - 1);
+    size_t len = normalise(inside, false, form);
+    if (len == SIZE_MAX || !is_token_like(t, form, len)) return none;
+    return (struct bracketed){map_get(&t->by_form, slice_of(form, len)), inside.len + 2};
+}
+
 /*
  * The length of a literal at a bracket that looks like a token; 0: none. One that was in the map
  * before this text, `n_before` entries ago, is no literal but a token already.
@@ -288,15 +314,8 @@ static bool is_token_like(const struct token_map *t, const char *form, size_t le
 static size_t literal_at(const struct token_map *t, struct weir_slice text, size_t at,
                          size_t n_before)
 {
-    char form[TOKEN_MAX_BYTES];
-    size_t most = text.len - at < 2 * TOKEN_MAX_BYTES ? text.len - at : 2 * TOKEN_MAX_BYTES;
-    const char *end = memchr(text.ptr + at, ']', most);
-    if (!end) return 0;
-    struct weir_slice inside = slice_of(text.ptr + at + 1, (size_t)(end - text.ptr) - at - 1);
-    size_t len = normalise(inside, false, form);
-    if (len == SIZE_MAX || !is_token_like(t, form, len)) return 0;
-    const struct token_entry *e = map_get(&t->by_form, slice_of(form, len));
-    return e && e->ordinal < n_before ? 0 : inside.len + 2;
+    struct bracketed b = bracketed_at(t, text, at);
+    return b.entry && b.entry->ordinal < n_before ? 0 : b.len;
 }
 
 /* A text on its way out. */
@@ -329,23 +348,45 @@ static enum weir_status write_between(struct redaction *r, size_t at, size_t end
     return WEIR_OK;
 }
 
+/* Writes a value with the tokens in it as what they stand for. */
+static void expand(const struct redaction *r, struct weir_slice value, struct weir_buf *out)
+{
+    for (size_t at = 0; at < value.len;) {
+        struct bracketed b = {NULL, 0};
+        if (value.ptr[at] == '[') b = bracketed_at(r->map, value, at);
+        bool is_token = b.entry && b.entry->ordinal < r->n_before;
+        if (is_token)
+            weir_buf_append(out, b.entry->key + b.entry->name_len + 1, b.entry->value_len);
+        else weir_buf_append_char(out, value.ptr[at]);
+        at += is_token ? b.len : 1;
+    }
+}
+
 static enum weir_status write_token(struct redaction *r, const struct shield_finding *f)
 {
     struct weir_slice token;
+    struct weir_buf expanded;
     enum shield_category category = (enum shield_category)f->category;
     const char *name = category == SHIELD_CUSTOM ? f->label : shield_category_name(category);
     struct weir_slice value = slice_of(r->text.ptr + f->start, f->end - f->start);
-    enum weir_status st = token_map_give(r->map, name, value, &token);
+    weir_buf_init(&expanded, TOKENS_VALUE_BYTES);
+    if (r->n_before > 0 && memchr(value.ptr, '[', value.len)) {
+        expand(r, value, &expanded);
+        value = weir_buf_slice(&expanded);
+    }
+    enum weir_status st = weir_buf_status(&expanded);
+    if (st == WEIR_OK) st = token_map_give(r->map, name, value, &token);
     if (st == WEIR_OK) weir_buf_append_slice(r->out, token);
+    weir_buf_fini(&expanded);
     return st;
 }
 
-enum weir_status shield_redact(struct token_map *t, struct weir_slice text,
-                               const struct shield_findings *findings, struct weir_buf *out,
-                               size_t *n)
+enum weir_status shield_redact_since(struct token_map *t, struct weir_slice text,
+                                     const struct shield_findings *findings, size_t n_before,
+                                     struct weir_buf *out)
 {
-    struct redaction r = {t, text, out, t->n};
-    size_t at = 0, n_replaced = 0;
+    struct redaction r = {t, text, out, n_before};
+    size_t at = 0;
     enum weir_status st = WEIR_OK;
     for (size_t i = 0; st == WEIR_OK && i < findings->n; i++) {
         const struct shield_finding *f = &findings->items[i];
@@ -353,9 +394,17 @@ enum weir_status shield_redact(struct token_map *t, struct weir_slice text,
         st = write_between(&r, at, f->start);
         if (st == WEIR_OK) st = write_token(&r, f);
         at = f->end;
-        n_replaced++;
     }
     if (st == WEIR_OK) st = write_between(&r, at, text.len);
-    if (n) *n = n_replaced;
     return st != WEIR_OK ? st : weir_buf_status(out);
+}
+
+enum weir_status shield_redact(struct token_map *t, struct weir_slice text,
+                               const struct shield_findings *findings, struct weir_buf *out,
+                               size_t *n)
+{
+    size_t n_replaced = 0;
+    for (size_t i = 0; i < findings->n; i++) n_replaced += !findings->items[i].is_public;
+    if (n) *n = n_replaced;
+    return shield_redact_since(t, text, findings, t->n, out);
 }

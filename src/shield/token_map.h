@@ -28,7 +28,9 @@ struct token_map;
 
 /* NULL: no memory. */
 struct token_map *token_map_new(void);
-void token_map_free(struct token_map *t);
+void token_map_free(struct token_map *t); /* NULL is allowed; values are overwritten */
+/* Tokens of this name may come: text that looks like one is told from them. WEIR_LIMIT. */
+WEIR_MUST_CHECK enum weir_status token_map_expect(struct token_map *t, const char *name);
 size_t token_map_count(const struct token_map *t);
 
 /*
@@ -60,6 +62,15 @@ WEIR_MUST_CHECK enum weir_status token_map_read(struct token_map *t, const struc
 WEIR_MUST_CHECK enum weir_status shield_redact(struct token_map *t, struct weir_slice text,
                                                const struct shield_findings *findings,
                                                struct weir_buf *out, size_t *n);
+
+/*
+ * The same for one of several texts of a request, the first of which found `n_before` tokens in the
+ * map: those stand for values, all others that a text may seem to have do not. A token inside of
+ * a finding is stored as its value.
+ */
+WEIR_MUST_CHECK enum weir_status shield_redact_since(struct token_map *t, struct weir_slice text,
+                                                     const struct shield_findings *findings,
+                                                     size_t n_before, struct weir_buf *out);
 
 enum { SHIELD_MAX_PARTS = 4096 };
 
