@@ -59,7 +59,6 @@ static int run(int argc, char **argv)
 {
     struct tracing t = {0};
     struct client_flags flags = {0};
-    struct client_config config;
     const struct option_row rows[] = {
         {.name = "user", .kind = OPTION_TEXT, .to = &t.user},
         {.name = "json", .kind = OPTION_FLAG, .to = &t.is_json},
@@ -74,11 +73,7 @@ static int run(int argc, char **argv)
     if (!local_server_is_name(words[0]) || (t.user && !local_server_is_name(t.user)))
         return usage_error(&trace_command, "turns and users have letters, digits, . _ - @");
     t.turn = words[0];
-    exit_status = client_config_load(&flags, &config);
-    if (exit_status == EXIT_DONE && !remote_takes_user(&config, t.user)) exit_status = EXIT_USAGE;
-    if (exit_status == EXIT_DONE) exit_status = remote_run(&config, show, &t);
-    client_config_forget(&config);
-    return exit_status;
+    return remote_command(&flags, t.user, show, &t);
 }
 
 const struct command trace_command = {

@@ -26,6 +26,7 @@ extern const struct command gate_command;
 extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
+extern const struct command memory_command;
 extern const struct command plan_command;
 extern const struct command replay_command;
 extern const struct command search_command;
@@ -35,6 +36,7 @@ extern const struct command shield_command;
 extern const struct command stat_command;
 extern const struct command store_command;
 extern const struct command trace_command;
+extern const struct command turns_command;
 extern const struct command verify_command;
 extern const struct command watch_command;
 

@@ -11,10 +11,10 @@
 #include "output.h"
 
 static const struct command *const commands[] = {
-    &serve_command,  &key_command,    &link_command,  &store_command,  &import_command,
-    &ask_command,    &watch_command,  &trace_command, &replay_command, &plan_command,
-    &series_command, &search_command, &stat_command,  &gate_command,   &verify_command,
-    &shield_command, &decode_command,
+    &serve_command,  &key_command,    &link_command,   &store_command,  &import_command,
+    &ask_command,    &watch_command,  &trace_command,  &turns_command,  &memory_command,
+    &replay_command, &plan_command,   &series_command, &search_command, &stat_command,
+    &gate_command,   &verify_command, &shield_command, &decode_command,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

@@ -294,3 +294,13 @@ bool remote_takes_user(const struct client_config *c, const char *user)
             c->url);
     return false;
 }
+
+int remote_command(const struct client_flags *flags, const char *whose, remote_fn use, void *user)
+{
+    struct client_config config;
+    int exit_status = client_config_load(flags, &config);
+    if (exit_status == EXIT_DONE && !remote_takes_user(&config, whose)) exit_status = EXIT_USAGE;
+    if (exit_status == EXIT_DONE) exit_status = remote_run(&config, use, user);
+    client_config_forget(&config);
+    return exit_status;
+}

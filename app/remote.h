@@ -28,6 +28,9 @@ typedef int (*remote_fn)(const struct client_config *c, void *user);
 
 int remote_run(const struct client_config *c, remote_fn use, void *user);
 
+/* All of it, for a command that has read its options: `whose` is --user, or NULL. */
+int remote_command(const struct client_flags *flags, const char *whose, remote_fn use, void *user);
+
 /*
  * WEIR_OK when there is an answer, whatever it says; else `why` has a sentence with the server's
  * name and what to do. The body is freed with weir_buf_fini() either way. Methods: GET, POST,
