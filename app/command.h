@@ -26,6 +26,7 @@ extern const struct command gate_command;
 extern const struct command import_command;
 extern const struct command key_command;
 extern const struct command link_command;
+extern const struct command login_command;
 extern const struct command memory_command;
 extern const struct command plan_command;
 extern const struct command replay_command;
@@ -39,6 +40,7 @@ extern const struct command trace_command;
 extern const struct command turns_command;
 extern const struct command verify_command;
 extern const struct command watch_command;
+extern const struct command whoami_command;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

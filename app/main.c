@@ -14,7 +14,8 @@ static const struct command *const commands[] = {
     &serve_command,  &key_command,    &link_command,   &store_command,  &import_command,
     &ask_command,    &watch_command,  &trace_command,  &turns_command,  &memory_command,
     &replay_command, &plan_command,   &series_command, &search_command, &stat_command,
-    &gate_command,   &verify_command, &shield_command, &decode_command,
+    &gate_command,   &verify_command, &shield_command, &decode_command, &whoami_command,
+    &login_command,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

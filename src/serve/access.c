@@ -612,6 +612,16 @@ enum weir_status keys_each(struct keys *k, void (*each)(void *user, const struct
     return WEIR_OK;
 }
 
+bool keys_get(struct keys *k, struct weir_slice name, struct key_info *out)
+{
+    CHECK(k->magic == MAGIC);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    const struct key *key = map_get(&k->by_name, name);
+    if (key) *out = key->info;
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return key;
+}
+
 size_t keys_count(struct keys *k)
 {
     size_t n = 0;

@@ -20,7 +20,13 @@
 #include "base/clock.h"
 #include "store/store.h"
 
-enum scope { SCOPE_NONE = 0, SCOPE_READ = 1, SCOPE_WRITE = 2, SCOPE_ADMIN = 4 };
+enum scope {
+    SCOPE_NONE = 0,
+    SCOPE_READ = 1,
+    SCOPE_WRITE = 2,
+    SCOPE_ADMIN = 4,
+    SCOPE_ANY = SCOPE_READ | SCOPE_WRITE | SCOPE_ADMIN, /* of a route: any key will do */
+};
 
 enum {
     KEY_NAME_BYTES = 12,
@@ -95,6 +101,9 @@ WEIR_MUST_CHECK enum weir_status keys_revoke(struct keys *k, struct weir_slice n
 WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
                                            void (*each)(void *user, const struct key_info *info),
                                            void *user);
+
+/* One of them, without its secret; false when there is none of this name. */
+bool keys_get(struct keys *k, struct weir_slice name, struct key_info *out);
 
 size_t keys_count(struct keys *k); /* those that are valid: not revoked, not expired */
 

@@ -188,7 +188,7 @@ static enum weir_status look_at_rights(struct exchange *ex, const struct http_he
 {
     struct stream_name name;
     if ((ex->access->scopes & ex->route->scope) == 0) return WEIR_FORBIDDEN;
-    if (!ex->access->prefix) return WEIR_OK;
+    if (!ex->access->prefix || (ex->route->flags & ROUTE_SELF) != 0) return WEIR_OK;
     if (get_stream(ex, match, &name) && access_covers(ex->access, name.text) &&
         covers_source(ex, head))
         return WEIR_OK;

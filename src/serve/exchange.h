@@ -46,6 +46,7 @@ enum {
      * exchange_spool(). exchange_body() is its SHA-256, as 64 digits.
      */
     ROUTE_FILE = 4,
+    ROUTE_SELF = 8, /* about whoever asks, and nothing else: keys with a prefix are let in */
 };
 
 /* A row of the route table; see routes.c. */

@@ -86,6 +86,7 @@ void subscriptions_claim(struct exchange *ex);
 void subscriptions_ack(struct exchange *ex);
 void subscriptions_release(struct exchange *ex);
 void subscriptions_jwks(struct exchange *ex);
+void whoami_get(struct exchange *ex);
 void keys_post(struct exchange *ex);
 void keys_list(struct exchange *ex);
 void keys_delete(struct exchange *ex);

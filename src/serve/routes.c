@@ -65,6 +65,7 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/labs", labs_list, SCOPE_READ, 0, "labs.list"},
     {HTTP_GET, "/v1/labs/:id", labs_get, SCOPE_READ, 0, "labs.get"},
 
+    {HTTP_GET, "/v1/whoami", whoami_get, SCOPE_ANY, ROUTE_SELF, "whoami"},
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},

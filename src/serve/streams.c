@@ -25,6 +25,7 @@ enum {
     BATCH_EVENTS = 10000,     /* most elements of a batch */
     SMALL_FRAME_BYTES = 2048, /* frames up to this need no memory from the heap */
     HEARTBEAT_MS = 30000,     /* a comment in silence: for proxies, and to find dead peers */
+    PROBE_BEAT_MS = 200, /* for whoever looks for proxies: as often as deadlines are looked at */
     ID_DIGITS = RESOURCE_ID_DIGITS,
     ANSWER_BYTES = 80,
 };
@@ -371,6 +372,7 @@ void streams_watch(struct exchange *ex)
     struct weir_slice accept;
     struct watch_options how = {.heartbeat_ms = HEARTBEAT_MS};
     bool is_live = true;
+    bool is_probe = false;
     bool has_accept = http_find(exchange_head(ex), "accept", &accept);
     if (has_accept && !http_accepts(accept, "text/event-stream")) {
         if (http_accepts(accept, "application/json")) streams_state(ex);
@@ -380,8 +382,9 @@ void streams_watch(struct exchange *ex)
         return;
     }
     if (!find_log(ex, &log) || !get_start(ex, &how) || !get_limit(ex, &how) ||
-        !get_flag(ex, "live", &is_live))
+        !get_flag(ex, "live", &is_live) || !get_flag(ex, "probe", &is_probe))
         return;
+    if (is_probe) how.heartbeat_ms = PROBE_BEAT_MS;
     how.ends_at_newest = !is_live;
     exchange_watch(ex, log_slice(&log), &how);
 }

@@ -72,27 +72,33 @@ void worker_arm(struct worker *w, struct conn *c, enum deadline kind)
     c->deadline = (unsigned char)kind;
     if (kind == DEADLINE_NONE) return;
     c->due_ms = loop_now_ms(w->loop) + length_of(w, c, kind);
-    insert(&w->deadlines[kind], c);
+    bool is_quick = kind == DEADLINE_BEAT && c->feed.beat_ms < QUICK_BEAT_MS;
+    insert(is_quick ? &w->quick_beats : &w->deadlines[kind], c);
     if (w->is_ticking) return;
     w->is_ticking = true;
     timer_set(&w->tick, TICK_MS, TICK_MS);
+}
+
+/* False when there are none any more. */
+static bool look_at(struct list *list, uint64_t now_ms)
+{
+    struct list_node *n;
+    while ((n = list_first(list))) {
+        struct conn *c = CONTAINER_OF(n, struct conn, due);
+        if (c->due_ms > now_ms) break;
+        conn_due(c);
+    }
+    return n;
 }
 
 static void on_tick(struct timer *t)
 {
     struct worker *w = CONTAINER_OF(t, struct worker, tick);
     uint64_t now_ms = loop_now_ms(w->loop);
-    bool has_any = false;
     CHECK(w->magic == WORKER_MAGIC);
-    for (int kind = DEADLINE_NONE + 1; kind < N_DEADLINES; kind++) {
-        struct list_node *n;
-        while ((n = list_first(&w->deadlines[kind]))) {
-            struct conn *c = CONTAINER_OF(n, struct conn, due);
-            if (c->due_ms > now_ms) break;
-            conn_due(c);
-        }
-        has_any |= !list_is_empty(&w->deadlines[kind]);
-    }
+    bool has_any = look_at(&w->quick_beats, now_ms);
+    for (int kind = DEADLINE_NONE + 1; kind < N_DEADLINES; kind++)
+        has_any |= look_at(&w->deadlines[kind], now_ms);
     if (has_any) return;
     timer_unset(&w->tick);
     w->is_ticking = false;
@@ -372,6 +378,7 @@ static void init(struct worker *w, struct server *s, unsigned index)
     list_init(&w->dirty);
     list_init(&w->again);
     for (int i = 0; i < N_DEADLINES; i++) list_init(&w->deadlines[i]);
+    list_init(&w->quick_beats);
     w->again_post.run = run_again;
     w->stop_post.run = run_stop;
     w->abort_post.run = run_abort;

@@ -17,6 +17,7 @@ enum {
     WORKER_MAGIC = 0x776f726b,
     READ_BYTES = 64 << 10, /* taken from a connection by one read */
     TICK_MS = 200,         /* how often deadlines are looked at */
+    QUICK_BEAT_MS = 1000,  /* comment lines that come sooner are quick */
     ACCEPT_BURST = 64,     /* connections accepted from one listener in a round */
     ACCEPT_PAUSE_MS = 100, /* when descriptors ran out */
     DATE_BYTES = 29,       /* "Sun, 06 Nov 1994 08:49:37 GMT" */
@@ -60,6 +61,7 @@ struct worker {
     int n_gathering;                    /* rounds since the first of them came */
     struct list again;                  /* and in the next */
     struct list deadlines[N_DEADLINES];
+    struct list quick_beats; /* of DEADLINE_BEAT, apart: else they are sought among thousands */
     size_t n_conns;
     size_t n_exchanges; /* not freed yet, those without a peer too */
     struct exchange *dead;

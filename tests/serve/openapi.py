@@ -170,6 +170,7 @@ def use_operation(r):
     r.ask("POST", "/v1/store/backup", JSON_FIELDS, b'{"path":"/nowhere"}')
     key = r.ask("POST", "/v1/keys", JSON_FIELDS, b'{"label":"x","owner":"ann","scopes":["read"]}').json()
     r.ask("GET", "/v1/keys")
+    r.ask("GET", "/v1/whoami")
     r.ask("DELETE", f"/v1/keys/{key['name']}")
     r.ask("DELETE", "/v1/keys/nobody")
     r.ask("POST", "/v1/store/check", [], b"")

@@ -86,6 +86,7 @@ def scopes_are_kept():
             ("GET", "/v1/streams/a?live=false", None, {"read": 200}),
             ("HEAD", "/v1/streams/a", None, {"read": 200}),
             ("GET", "/v1/keys", None, {"admin": 200}),
+            ("GET", "/v1/whoami", None, {"read": 200, "write": 200, "admin": 200}),
             ("POST", "/v1/keys", b"{}", {"admin": 201}),
             ("DELETE", "/v1/streams/a", None, {"write": 204}),
         ]
@@ -95,6 +96,35 @@ def scopes_are_kept():
                 equal(answer.status, allowed.get(scope, 403), f"{scope}: {method} {target}")
                 if answer.status == 403 and method != "HEAD":
                     equal(answer.error(), "forbidden")
+
+
+@case
+def who_asks_is_told_who_that_is():
+    with Server(is_open=False) as server:
+        key = make_key(server, "--prefix", "chat/", "--owner", "ada", "--label", "x")
+        answer = server.ask("GET", "/v1/whoami", bearer(key))
+        seen = answer.json()
+        equal(answer.field("cache-control"), "no-store")
+        equal((seen["access"], seen["owner"], seen["scopes"]), ("key", "ada", ["read", "write"]))
+        equal((seen["key"]["name"], seen["key"]["prefix"]), (key.split("_")[1], "chat/"))
+        expect(key.split("_", 2)[2] not in answer.body.decode(), "its secret")
+        equal(server.ask("GET", "/v1/whoami").error(), "missing_authorization")
+        equal(server.ask("GET", "/v1/whoami?link=1.2.x").error(), "forbidden")
+        equal(server.ask("GET", f"/v1/whoami?api_key={key}").status, 401)
+    with Server() as server:
+        seen = server.ask("GET", "/v1/whoami").json()
+        equal((seen["access"], seen["owner"], seen["key"]), ("open", "me", None))
+
+
+@case
+def probes_get_comments_again_and_again():
+    with Server() as server, server.watch("nothing-here", "?probe=true") as watch:
+        body = b""
+        while body.count(b": \n\n") < 4:
+            expect(watch._more(), "the stream goes on")
+            body, watch.unread = body + watch.unread, b""
+        expect(body.replace(b"4\r\n: \n\n\r\n", b"") == b"", "comments and nothing else", body)
+        equal(server.ask("GET", "/v1/streams/a?probe=maybe").error(), "invalid_field")
 
 
 @case
