@@ -5,7 +5,7 @@
  * A change is decided when its turn at the store comes, on the entry as it is then: two at the same
  * instant both happen, one after the other, each to the members that it names.
  */
-#include "turn/memory.h"
+#include "agent/memory.h"
 
 #include <stdio.h>
 

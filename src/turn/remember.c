@@ -5,9 +5,9 @@
  * The ids of what a turn leaves follow from the turn's own id, so that a last step that is run
  * again after a crash leaves the same and not twice as much.
  */
+#include "agent/memory.h"
 #include "base/slice.h"
 #include "io/crypto.h"
-#include "turn/memory.h"
 #include "turn/turn_impl.h"
 
 enum {

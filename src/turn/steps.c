@@ -12,10 +12,10 @@
  *   talk    | 1 2 8 9
  */
 #include "agent/agent.h"
+#include "agent/memory.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "turn/memory.h"
 #include "turn/turn_impl.h"
 
 enum {

@@ -4,8 +4,8 @@
  * in the end, and what becomes of failures and memory.
  */
 #include "agent/agent.h"
+#include "agent/memory.h"
 #include "desk.h"
-#include "turn/memory.h"
 
 /* ---- agents ---- */
 

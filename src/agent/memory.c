@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "turn/memory.h"
+#include "agent/memory.h"
 
 #include "base/ulid.h"
 
