@@ -474,6 +474,7 @@ struct weir_slice view_frame(struct view *v)
     if (v->n_pending > 0) screen_live_row(&v->screen, (struct weir_slice){0});
     if (!v->options.is_quiet) show_lanes(v);
     show_status(v);
+    if (v->options.foot) v->options.foot(v->options.foot_user, &v->screen);
     return screen_frame(&v->screen);
 }
 

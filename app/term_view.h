@@ -17,12 +17,18 @@
 #pragma once
 
 #include "client/ui_state.h"
+#include "term_screen.h"
 
 struct view;
+
+/* Adds rows at the end of the live region, and a cursor. */
+typedef void (*view_foot_fn)(void *user, struct screen *screen);
 
 struct view_options {
     bool is_quiet;    /* the answer alone, and the line with the spinner */
     const char *hint; /* said behind a turn's id at the end; may be NULL */
+    view_foot_fn foot;
+    void *foot_user;
 };
 
 /* NULL when there is no memory. The state is borrowed until view_free(). */

@@ -20,9 +20,7 @@
 #include "command.h"
 #include "output.h"
 #include "plain_view.h"
-#include "term_keys.h"
 #include "term_tty.h"
-#include "term_view.h"
 
 enum {
     SPIN_MS = 100,
@@ -45,7 +43,8 @@ struct watcher {
 
     bool has_tty;
     struct view *view;
-    struct keys keys;
+    struct keys own_keys;
+    struct keys *keys; /* these, or the guest's */
     struct plain_view plain;
     struct weir_buf line;
 
@@ -221,6 +220,7 @@ void watcher_event(struct watcher *w, const struct weir_sse_event *event)
     case WATCHER_OPEN:
     case WATCHER_TURN: take_turn_event(w, event, data); break;
     }
+    if (w->options.on_event) w->options.on_event(w->options.event_user, event->type, data);
 }
 
 static void on_event(void *user, const struct weir_sse_event *event)
@@ -294,19 +294,21 @@ static void act(struct watcher *w, enum cancel_act what)
 static void on_key(void *user, const struct key *key)
 {
     struct watcher *w = user;
+    const struct watcher_guest *guest = w->options.guest;
     enum cancel_key meaning = CANCEL_KEY_OTHER;
     if (key->kind == KEY_ESCAPE) meaning = CANCEL_KEY_ESCAPE;
     if (key->kind == KEY_CONTROL && key->code == 'C') meaning = CANCEL_KEY_INTERRUPT;
     if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
     if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
     act(w, cancel_press(&w->state.cancel, meaning, w->state.now_ns));
+    if (guest && meaning == CANCEL_KEY_OTHER) guest->on_key(guest->user, key);
 }
 
 static void read_keys(struct watcher *w)
 {
     char bytes[KEY_BYTES];
     ssize_t n = read(tty_key_fd(), bytes, sizeof bytes);
-    if (n > 0) keys_feed(&w->keys, slice_of(bytes, (size_t)n), w->state.now_ns, on_key, w);
+    if (n > 0) keys_feed(w->keys, slice_of(bytes, (size_t)n), w->state.now_ns, on_key, w);
     else if (n == 0 || (errno != EAGAIN && errno != EINTR)) w->signal_number = SIGHUP;
 }
 
@@ -350,7 +352,7 @@ static int source_wait_ms(const struct watcher *w)
 static int wait_ms(const struct watcher *w)
 {
     uint64_t now = w->state.now_ns;
-    uint64_t due = keys_due_ns(&w->keys);
+    uint64_t due = keys_due_ns(w->keys);
     uint64_t ms = SPIN_MS - now / 1000000 % SPIN_MS;
     uint64_t until = due > now ? (due - now) / 1000000 + 1 : 0;
     if (due != KEYS_NEVER && until < ms) ms = until;
@@ -377,7 +379,7 @@ static bool step(struct watcher *w)
     ui_state_tick(&w->state, now_ns());
     if (fds[1].revents) take_signals(w);
     if (fds[2].revents) read_keys(w);
-    keys_time(&w->keys, w->state.now_ns, on_key, w);
+    keys_time(w->keys, w->state.now_ns, on_key, w);
     bool is_due = fds[0].revents || source_wait_ms(w) == 0;
     if (is_due && !w->is_left) more = w->source->read(w->source->user, w);
     take_more(w, more);
@@ -397,7 +399,8 @@ static void run_on_terminal(struct watcher *w)
     ui_state_tick(&w->state, now_ns());
     if (w->signal_number == 0 && !w->is_left) end_message(w);
     (void)tty_write(view_end(w->view));
-    tty_close();
+    if (w->options.guest) w->options.guest->is_left = w->is_left;
+    else tty_close();
 }
 
 static void run_plainly(struct watcher *w)
@@ -414,19 +417,26 @@ static void run_plainly(struct watcher *w)
     if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
 }
 
-int watcher_run(struct watcher *w, const struct watcher_source *source)
+static void open_view(struct watcher *w)
 {
     unsigned columns;
     unsigned rows;
+    const struct watcher_guest *guest = w->options.guest;
+    struct view_options options = {.is_quiet = w->options.is_quiet, .hint = w->options.hint};
+    if (guest) options.foot = guest->foot;
+    if (guest) options.foot_user = guest->user;
+    if (!guest && !tty_open()) return;
+    tty_size(&columns, &rows);
+    w->view = view_new(&w->state, options, columns, rows);
+    if (!w->view && !guest) tty_close();
+}
+
+int watcher_run(struct watcher *w, const struct watcher_source *source)
+{
     w->source = source;
     if (w->state.connection == UI_DISCONNECTED) ui_state_connection(&w->state, UI_CONNECTED);
     cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
-    if (w->has_tty && tty_open()) {
-        tty_size(&columns, &rows);
-        struct view_options options = {.is_quiet = w->options.is_quiet, .hint = w->options.hint};
-        w->view = view_new(&w->state, options, columns, rows);
-        if (!w->view) tty_close();
-    }
+    if (w->has_tty) open_view(w);
     if (w->view) run_on_terminal(w);
     else run_plainly(w);
     bool is_done = w->state.phase == UI_COMPLETED || (w->is_whole && w->state.phase == UI_WAITING);
@@ -453,7 +463,8 @@ struct watcher *watcher_new(const struct watcher_options *options)
     if (!w) return NULL;
     w->options = *options;
     w->dialect = options->dialect;
-    w->has_tty = !options->is_json && tty_is_wanted();
+    w->has_tty = options->guest || (!options->is_json && tty_is_wanted());
+    w->keys = options->guest ? options->guest->keys : &w->own_keys;
     ui_state_init(&w->state);
     ui_state_tick(&w->state, now_ns());
     plain_view_init(&w->plain, options->notes, options->is_quiet);

@@ -21,7 +21,22 @@
 
 #include <weir/sse.h>
 
+#include "term_keys.h"
+#include "term_view.h"
+
 struct watcher;
+
+/*
+ * Somebody who has the terminal, and types while the stream is watched. The keys that cancel and
+ * stop are the watcher's, all others the guest's.
+ */
+struct watcher_guest {
+    struct keys *keys; /* so that what is held of a key is there afterwards */
+    key_fn on_key;
+    view_foot_fn foot; /* rows below all others */
+    void *user;
+    bool is_left; /* set when somebody quits */
+};
 
 enum watcher_dialect {
     WATCHER_OPEN, /* whatever comes first */
@@ -34,8 +49,12 @@ enum watcher_dialect {
 struct watcher_options {
     bool is_json, is_quiet;
     enum watcher_dialect dialect;
-    FILE *notes;      /* where plain lines about the work go */
-    const char *hint; /* said with a turn's id at its end; may be NULL */
+    FILE *notes;                 /* where plain lines about the work go */
+    const char *hint;            /* said with a turn's id at its end; may be NULL */
+    struct watcher_guest *guest; /* NULL: the watcher opens and closes the terminal itself */
+    /* Each event, when it was shown; may be NULL. */
+    void (*on_event)(void *user, struct weir_slice type, const struct weir_json *data);
+    void *event_user;
 };
 
 enum watcher_more {
