@@ -9,11 +9,10 @@ import contextlib
 import json
 import os
 import pathlib
-import socket
 import subprocess
-import threading
 import urllib.request
 
+from cutter import Cutter
 from packages import install
 from support import WAIT_S, Skip, case, equal, expect, main, program
 
@@ -36,42 +35,6 @@ def node(name, *words):
             yield server.stdout.readline().decode().strip()
         finally:
             server.kill()
-
-
-class Cutter:
-    """Passes connections on to a server, and cuts each after so many bytes of its answer."""
-
-    def __init__(self, port, limits):
-        self.target = ("127.0.0.1", port)
-        self.limits = list(limits)
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        self.n_cut = 0
-        threading.Thread(target=self._run, daemon=True).start()
-
-    def _run(self):
-        while True:
-            try:
-                client, _ = self.listener.accept()
-            except OSError:
-                return
-            limit = self.limits.pop(0) if self.limits else None
-            threading.Thread(target=self._pass, args=(client, limit), daemon=True).start()
-
-    def _pass(self, client, limit):
-        with client, socket.create_connection(self.target) as server:
-            server.sendall(client.recv(65536))
-            while limit is None or limit > 0:
-                data = server.recv(65536 if limit is None else min(limit, 65536))
-                if not data:
-                    return
-                client.sendall(data)
-                if limit is not None:
-                    limit -= len(data)
-            self.n_cut += 1
-
-    def close(self):
-        self.listener.close()
 
 
 @case
@@ -101,17 +64,16 @@ def durable_streams_are_read_through_cuts():
         for i in range(N_EVENTS):
             ask("POST", stream, json.dumps({"value": i, "text": "x" * 50}).encode(), **kind)
         # Cut at many places, within the head and between an event and the word where to go on.
-        cutter = Cutter(port, [10, 300, 700, 1100, 400, 1500, 2000])
-        mine = f"http://127.0.0.1:{cutter.port}/v1/stream/a?offset=-1&live=sse"
-        with subprocess.Popen([follow_url(), mine], stdout=subprocess.PIPE,
-                              stderr=subprocess.PIPE) as follower:
-            seen = []
-            while len(seen) < N_EVENTS + 1:
-                seen += json.loads(follower.stdout.readline().decode().split("\t", 1)[1])
-                if len(seen) == N_EVENTS:
-                    ask("POST", stream, b'{"value": "live"}', **kind)
-            follower.kill()
-        cutter.close()
+        with Cutter(port, [10, 300, 700, 1100, 400, 1500, 2000]) as cutter:
+            mine = f"http://127.0.0.1:{cutter.port}/v1/stream/a?offset=-1&live=sse"
+            with subprocess.Popen([follow_url(), mine], stdout=subprocess.PIPE,
+                                  stderr=subprocess.PIPE) as follower:
+                seen = []
+                while len(seen) < N_EVENTS + 1:
+                    seen += json.loads(follower.stdout.readline().decode().split("\t", 1)[1])
+                    if len(seen) == N_EVENTS:
+                        ask("POST", stream, b'{"value": "live"}', **kind)
+                follower.kill()
     equal([value["value"] for value in seen], [*range(N_EVENTS), "live"], "each message once")
     expect(cutter.n_cut > 0, "it was cut")
 
