@@ -32,7 +32,7 @@ struct decision {
     int64_t deadline_ms; /* wall time */
     enum decision_choice choice;
     bool is_remembered;
-    struct weir_slice categories; /* JSON: {"email":2} */
+    struct weir_slice categories; /* JSON, guard_report_put_counts(): {"email":2} */
 };
 
 static inline struct doc_key decision_key(struct weir_slice id)
@@ -45,8 +45,8 @@ bool decision_read(const struct weir_json *body, struct decision *out);
 
 /*
  * For a decide: the user's answer. WEIR_NOT_FOUND alike for what is unknown, expired, used or
- * somebody else's. Puts the document and the audit. On WEIR_OK `message` has the id of the message
- * that waits, for whoever wakes it.
+ * somebody else's; WEIR_INVALID for a choice that is no user's. Puts the document and the audit. On
+ * WEIR_OK `message` has the id of the message that waits, for whoever wakes it.
  */
 struct decision_answer {
     struct weir_slice owner, id;
@@ -57,7 +57,10 @@ struct decision_answer {
 };
 WEIR_MUST_CHECK enum weir_status decision_decide(struct decision_answer *a,
                                                  struct commit_view *view, struct commit *c);
-/* For a decide: the deadline has passed. WEIR_NOT_FOUND: it was answered before. */
+/*
+ * For a decide: the deadline has passed. WEIR_NOT_FOUND: it was answered before, or is unknown;
+ * WEIR_PENDING: it has not passed yet.
+ */
 WEIR_MUST_CHECK enum weir_status decision_expire(struct weir_slice id, int64_t now_ms,
                                                  struct commit_view *view, struct commit *c);
 
@@ -73,6 +76,6 @@ struct audit_entry {
     const char *path;    /* "chat", "gateway", "turn", "document" */
     const struct guard_report *report;
 };
-/* The frame for commit_append(), and the JSON alone for whoever emits it otherwise. */
+/* The JSON alone, and the event in a commit. */
 void audit_put(struct weir_buf *out, const struct audit_entry *e);
 void audit_append(struct commit *c, const struct audit_entry *e);

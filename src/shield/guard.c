@@ -54,6 +54,16 @@ void guard_free(struct guard *g)
     mem_free(g);
 }
 
+const struct shield_policy *guard_policy(const struct guard *g)
+{
+    return g->policy;
+}
+
+bool guard_covers(const struct guard *g, bool is_external)
+{
+    return is_external || shield_policy_scope(g->policy) == PII_ALL;
+}
+
 const struct token_map *guard_tokens(const struct guard *g)
 {
     return g->tokens;
@@ -110,6 +120,17 @@ void guard_report_put_categories(const struct guard_report *r, struct weir_buf *
     for (int i = 0; i < SHIELD_N_CATEGORIES; i++)
         if (r->counts[i] > 0) weir_json_put_str(out, shield_category_name((enum shield_category)i));
     weir_json_put_end_array(out);
+}
+
+void guard_report_put_counts(const struct guard_report *r, struct weir_buf *out)
+{
+    weir_json_put_begin_object(out);
+    for (int i = 0; r && i < SHIELD_N_CATEGORIES; i++) {
+        if (r->counts[i] == 0) continue;
+        weir_json_put_key(out, shield_category_name((enum shield_category)i));
+        weir_json_put_uint(out, r->counts[i]);
+    }
+    weir_json_put_end_object(out);
 }
 
 /* The list stays JSON: where there is no room for one more, it ends before it. */

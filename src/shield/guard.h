@@ -47,6 +47,10 @@ enum guard_form {
 struct guard *guard_new(const struct shield_policy *policy);
 void guard_free(struct guard *g); /* NULL is allowed; values are overwritten */
 
+const struct shield_policy *guard_policy(const struct guard *g);
+/* Whether requests to such a provider are its policy's business. */
+bool guard_covers(const struct guard *g, bool is_external);
+
 /* What was found, counted by what it is; no value is in it. */
 struct guard_report {
     size_t n;                           /* values that would be, or were, replaced */
@@ -57,6 +61,8 @@ void guard_report_init(struct guard_report *r);
 void guard_report_fini(struct guard_report *r);
 /* ["email","phone"], in the categories' order. */
 void guard_report_put_categories(const struct guard_report *r, struct weir_buf *out);
+/* {"email":2,"phone":1}; NULL is allowed and has none. */
+void guard_report_put_counts(const struct guard_report *r, struct weir_buf *out);
 
 WEIR_MUST_CHECK enum weir_status guard_find(const struct guard *g, enum guard_form form,
                                             const struct weir_json *request,
