@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "model/engine_impl.h"
+#include "shield/guard.h"
 
 enum {
     LINGER_MS = 200,                        /* for the end of input behind a whole message */
@@ -273,17 +274,47 @@ static void fail_locked(struct call *call, enum weir_status st, const char *what
     call_attempt_over_locked(call);
 }
 
+/*
+ * The last look, at the very bytes that are to leave. When it fails, for whatever reason, nothing
+ * does. What was found is named by its kind alone.
+ */
+static WEIR_MUST_CHECK enum weir_status check_body(const struct call *call, struct weir_slice body,
+                                                   const char **kind)
+{
+    const struct guard *guard = call->asked.request.guard;
+    enum shield_category category = SHIELD_N_CATEGORIES;
+    *kind = NULL;
+    if (!guard || !guard_covers(guard, call->player->provider->is_external)) return WEIR_OK;
+    enum weir_status st = guard_check(guard, body, &category);
+    if (st == WEIR_FORBIDDEN)
+        *kind = category == SHIELD_N_CATEGORIES ? "an attachment" : shield_category_name(category);
+    return st;
+}
+
+static void refuse_locked(struct call *call, const char *kind)
+{
+    call->models->stats.n_residues++;
+    call->failure = (struct model_failure){.status = WEIR_FORBIDDEN};
+    model_failure_say(&call->failure, call->player->provider,
+                      "was not asked, for something private was left in the request",
+                      weir_slice_of(kind));
+    call_attempt_over_locked(call);
+}
+
 static void ask_locked(struct call *call)
 {
     struct models *m = call->models;
     struct weir_buf body;
+    const char *kind = NULL;
     /* What is large is made without the lock. */
     pthread_mutex_unlock(&m->lock);
     weir_buf_init(&body, BODY_BYTES);
     enum weir_status st =
         model_body_put(&body, &call->asked.request, call->player, !call->is_fallback);
+    if (st == WEIR_OK) st = check_body(call, weir_buf_slice(&body), &kind);
     pthread_mutex_lock(&m->lock);
-    if (st != WEIR_OK) fail_locked(call, st, "cannot be asked this");
+    if (kind) refuse_locked(call, kind);
+    else if (st != WEIR_OK) fail_locked(call, st, "cannot be asked this");
     else if (call->is_aborted) fail_locked(call, WEIR_CANCELLED, "was not asked");
     else {
         call->n_attempts++;

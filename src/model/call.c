@@ -304,7 +304,8 @@ void call_attempt_over_locked(struct call *call)
     else if (st == WEIR_OK) call_end_locked(call, WEIR_OK, false);
     else if (call->has_output) call_end_locked(call, st, st == WEIR_LIMIT);
     else if (may_retry_locked(call)) wait_locked(call);
-    else if (fall_back_locked(call)) {
+    /* What may not leave for one may not leave for another who happens to be covered less. */
+    else if (st != WEIR_FORBIDDEN && fall_back_locked(call)) {
         call->state = CALL_WAITING;
         call_set_due_locked(call, 0);
     } else {

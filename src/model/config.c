@@ -420,6 +420,16 @@ static bool check_ca_file(struct reader *r, const struct model_provider *p)
     return false;
 }
 
+static bool take_flag(struct reader *r, const struct row *row, const struct weir_json *v)
+{
+    bool *into = row->into;
+    enum weir_json_type type = weir_json_type_of(v);
+    if (type != WEIR_JSON_TRUE && type != WEIR_JSON_FALSE)
+        return bad(r, "it has to be true or false");
+    *into = type == WEIR_JSON_TRUE;
+    return true;
+}
+
 static bool read_provider(struct reader *r, struct model_provider *p, const struct weir_json *v)
 {
     static const char *const types[] = {"anthropic", "openai", NULL};
@@ -436,9 +446,11 @@ static bool read_provider(struct reader *r, struct model_provider *p, const stru
         {"headers", take_headers, p, 0, 0, NULL, false},
         {"ca_file", take_text, &p->ca_file, 0, 0, NULL, false},
         {"prices", take_prices, p, 0, 0, NULL, false},
+        {"external", take_flag, &p->is_external, 0, 0, NULL, false},
         {.key = NULL},
     };
     p->limits = default_limits;
+    p->is_external = true;
     if (!read_object(r, rows, v)) return false;
     p->type = (enum model_type)type;
     if (json >= 0 && p->type == MODEL_ANTHROPIC)

@@ -163,6 +163,13 @@ bool models_has(const struct models *m, enum model_role role)
     return m && m->config->players[role].provider != NULL;
 }
 
+bool models_is_external(const struct models *m, enum model_role role)
+{
+    if (!models_has(m, role)) return false;
+    const struct model_provider *fallback = m->config->fallbacks[role].provider;
+    return m->config->players[role].provider->is_external || (fallback && fallback->is_external);
+}
+
 /* ---- calls ---- */
 
 static enum weir_status add_locked(struct models *m, struct call *call)

@@ -32,6 +32,7 @@
 #include "base/clock.h"
 #include "base/trace.h"
 
+struct guard;        /* shield/guard.h */
 struct models;       /* the engine */
 struct model_config; /* which providers there are, and who plays which role */
 
@@ -64,6 +65,12 @@ struct model_request {
     struct weir_slice schema;   /* JSON Schema of an object that is wanted; empty: text */
     const char *must_use;       /* the name of a tool; NULL: as the model likes */
     unsigned max_tokens;        /* of the answer; 0: MODEL_MAX_TOKENS */
+    /*
+     * The last look at what leaves: the body that a provider is to be sent is checked by it, if the
+     * guard's policy covers the provider. It is in use until `done` and may not change; NULL: the
+     * shield is off. It is no part of what is stored, hashed and compared.
+     */
+    const struct guard *guard;
 };
 
 /*
@@ -94,7 +101,7 @@ struct model_usage {
  */
 struct model_answer {
     enum weir_status status; /* WEIR_OK, WEIR_UPSTREAM, WEIR_CANCELLED, WEIR_NOMEM, WEIR_LIMIT,
-                                WEIR_FORBIDDEN: a cap on cost */
+                                WEIR_FORBIDDEN: something private was left in it */
     bool is_final;           /* of a failure: asking again cannot help, or was done enough */
     uint64_t retry_after_ms; /* of a failure: not before; 0: nobody said */
     const char *why;         /* of a failure, for people; no key and no text of the request */
@@ -142,6 +149,9 @@ void models_free(struct models *m); /* NULL is allowed */
 /* Whether a model plays this role; otherwise agents are on their own (the builtin provider). */
 bool models_has(const struct models *m, enum model_role role);
 
+/* Whether others read what is asked in this role: one of those who may be asked is external. */
+bool models_is_external(const struct models *m, enum model_role role);
+
 /*
  * Everything is copied. WEIR_BUSY, WEIR_NOMEM, WEIR_LIMIT (the request is too large),
  * WEIR_SHUTDOWN: `done` is not called.
@@ -152,6 +162,7 @@ void model_abort(struct models *m, uint64_t ticket);
 
 struct models_stats {
     uint64_t n_calls, n_failed, n_retries, n_fallbacks, n_opened; /* opened: circuit breakers */
+    uint64_t n_residues; /* requests that were not sent, for something private was left in them */
     uint64_t input_tokens, output_tokens, cache_read_tokens, cache_write_tokens;
     double cost_usd;
     unsigned n_running;

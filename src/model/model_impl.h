@@ -54,6 +54,7 @@ struct model_provider {
     struct model_header headers[MODEL_MAX_HEADERS];
     unsigned n_headers;
     const char *ca_file; /* NULL: whom the system trusts */
+    bool is_external;    /* others read what it is sent */
     struct model_price_row prices[MODEL_MAX_PRICES];
     unsigned n_prices;
 };

@@ -104,6 +104,8 @@ static const struct {
      WEIR_BAD_FIELD, "exclude each other"},
     {"{\"providers\":{\"a\":{\"type\":\"openai\",\"key_file\":\"/nowhere/key\"}}}", WEIR_NOT_FOUND,
      "providers.a.key_file: /nowhere/key"},
+    {"{\"providers\":{\"a\":{\"type\":\"openai\",\"external\":\"false\"}}}", WEIR_BAD_FIELD,
+     "providers.a.external: it has to be true or false"},
     {"{\"providers\":{\"a\":{\"type\":\"openai\",\"ca_file\":\"/nowhere/ca\"}}}", WEIR_NOT_FOUND,
      "providers.a.ca_file: /nowhere/ca"},
     {"{\"providers\":{\"a\":{\"type\":\"openai\",\"limits\":{\"connect_ms\":0}}}}", WEIR_BAD_FIELD,

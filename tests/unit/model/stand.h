@@ -197,6 +197,7 @@ enum { ASKER_BYTES = 4096 };
 struct asker {
     void (*on_first)(struct asker *a); /* in the callback of its first delta */
     struct models *models;
+    const struct guard *guard; /* NULL: none */
     uint64_t ticket;
 
     pthread_mutex_t lock; /* over all below */
@@ -257,7 +258,8 @@ static inline enum weir_status asker_ask_for(struct asker *a, enum model_role ro
                     .purpose = "test",
                     .system = SLICE("Be brief."),
                     .messages = weir_slice_of(messages),
-                    .max_tokens = 100},
+                    .max_tokens = 100,
+                    .guard = a->guard},
         .on_delta = asker_on_delta,
         .done = asker_on_done,
         .user = a,
