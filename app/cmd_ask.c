@@ -4,30 +4,27 @@
  * standard output, and who works on it to standard error.
  */
 #include <stdio.h>
-#include <unistd.h>
 
 #include <weir/json.h>
 
-#include "control.h"
-#include "data_folder.h"
 #include "local_server.h"
 #include "options.h"
+#include "remote.h"
+#include "stream_watch.h"
 #include "term_tty.h"
-#include "watcher.h"
 
 static const char help[] =
-    "usage: weir ask QUESTION... [--user USER] [--quiet | --json] [--data FOLDER]\n"
+    "usage: weir ask QUESTION... [--user USER] [--quiet | --json] [--url URL | --data FOLDER]\n"
     "\n"
     "Asks a question about your own data and shows how it is answered: which agents work on it,\n"
     "what they look at, and which findings pass the checks. The answer is printed last, and every\n"
-    "number in it is in its fact sheet. It needs no model and no network. A server that runs on\n"
-    "the folder does the work; without one it is done here.\n"
+    "number in it is in its fact sheet. It needs no model and no network. A server that is named "
+    "or\n"
+    "runs on the folder does the work; without one it is done here.\n"
     "\n"
-    "  --user     whose data; without: me\n"
+    "  --user     whose data, of a folder of this machine; without: me\n"
     "  --quiet    the answer alone\n"
-    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n"
-    "  --data     the data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
-    "\n"
+    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  weir ask \"is my resting heart rate going down?\"\n"
     "  weir ask is anything interesting in my data\n"
@@ -38,26 +35,16 @@ static const char help[] =
     "\n"
     "Exit status: 0 answered, 1 failed, 2 wrong usage, 3 left before the end.\n";
 
-enum { BODY_BYTES = 1 << 20, PATH_BYTES = 256, ID_BYTES = 64 };
+enum { BODY_BYTES = 1 << 20, ID_BYTES = 64 };
 
 struct asking {
     const char *question, *user;
     struct watcher_options options;
-    const char *folder;
+    const struct client_config *config;
     char turn[ID_BYTES];
-    struct control_stream stream;
-    int cancel_fd;     /* -1: not cancelled */
-    int signal_number; /* what ended the watching */
+    struct remote_post *cancelling; /* NULL: it was not cancelled */
+    int signal_number;              /* what ended the watching */
 };
-
-static int complain(struct control_answer *answer, enum weir_status st)
-{
-    struct weir_slice why = control_error(answer);
-    if (st != WEIR_OK) why = weir_slice_of(weir_status_text(st));
-    fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "no answer");
-    weir_buf_fini(&answer->body);
-    return EXIT_FAILED;
-}
 
 /* Keeps the id that the server has given the turn. */
 static bool take_turn(struct asking *a, struct weir_slice body)
@@ -68,39 +55,28 @@ static bool take_turn(struct asking *a, struct weir_slice body)
     struct weir_slice id = weir_json_text(weir_json_get_str(turn, "id"));
     if (is_turn) snprintf(a->turn, ID_BYTES, "%.*s", (int)id.len, id.len > 0 ? id.ptr : "");
     weir_json_doc_free(doc);
+    if (a->turn[0] == '\0') fputs("weir: the server's answer names no turn\n", stderr);
     return a->turn[0] != '\0';
 }
 
-static int post_turn(struct asking *a)
+static bool post_turn(struct asking *a)
 {
-    char path[PATH_BYTES];
+    char path[REMOTE_PATH_BYTES];
     struct weir_buf body;
     struct control_answer answer = {0};
     weir_buf_init(&body, BODY_BYTES);
     weir_buf_append_str(&body, "{\"messages\":[{\"role\":\"user\",\"content\":");
     weir_json_put_str(&body, a->question);
     weir_buf_append_str(&body, "}]}");
-    snprintf(path, PATH_BYTES, "/v1/turns?user=%s", a->user);
-    enum weir_status st = weir_buf_status(&body);
-    if (st == WEIR_OK) st = control_call(a->folder, "POST", path, weir_buf_slice(&body), &answer);
+    remote_path(path, a->config, "/v1/turns", a->user);
+    const struct remote_request request = {"POST", path, weir_buf_slice(&body)};
+    bool is_made =
+        weir_buf_status(&body) == WEIR_OK && remote_call(a->config, &request, 201, &answer);
     weir_buf_fini(&body);
-    bool is_made = st == WEIR_OK && answer.status == 201;
-    if (!is_made || !take_turn(a, weir_buf_slice(&answer.body))) return complain(&answer, st);
+    if (!is_made) return false;
+    is_made = take_turn(a, weir_buf_slice(&answer.body));
     weir_buf_fini(&answer.body);
-    return EXIT_DONE;
-}
-
-static bool take_piece(void *user, struct weir_slice piece)
-{
-    return watcher_feed(user, piece);
-}
-
-static enum watcher_more read_stream(void *user, struct watcher *w)
-{
-    struct asking *a = user;
-    enum control_more more = control_stream_read(&a->stream, take_piece, w);
-    if (more == CONTROL_BROKEN) return WATCHER_BROKEN;
-    return more == CONTROL_MORE ? WATCHER_MORE : WATCHER_ENDED;
+    return is_made;
 }
 
 /*
@@ -110,42 +86,28 @@ static enum watcher_more read_stream(void *user, struct watcher *w)
 static bool cancel_turn(void *user)
 {
     struct asking *a = user;
-    char path[PATH_BYTES];
-    snprintf(path, PATH_BYTES, "/v1/turns/%s/cancel?user=%s", a->turn, a->user);
-    if (a->cancel_fd < 0) a->cancel_fd = control_post(a->folder, path);
-    return a->cancel_fd >= 0;
+    char path[REMOTE_PATH_BYTES];
+    char address[REMOTE_PATH_BYTES];
+    snprintf(path, sizeof path, "/v1/turns/%s/cancel", a->turn);
+    remote_path(address, a->config, path, a->user);
+    if (!a->cancelling) a->cancelling = remote_post_begin(a->config, address);
+    return a->cancelling != NULL;
 }
 
-static int watch_turn(struct asking *a)
-{
-    struct watcher *w = watcher_new(&a->options);
-    if (!w) return EXIT_FAILED;
-    int exit_status = watcher_run(
-        w, &(struct watcher_source){
-               .fd = a->stream.fd, .read = read_stream, .cancel = cancel_turn, .user = a});
-    a->signal_number = watcher_signal(w);
-    watcher_free(w);
-    return exit_status;
-}
-
-static int ask(const char *folder, void *user)
+static int ask(const struct client_config *config, void *user)
 {
     struct asking *a = user;
-    char path[PATH_BYTES];
-    a->folder = folder;
-    int exit_status = post_turn(a);
-    if (exit_status != EXIT_DONE) return exit_status;
-    snprintf(path, PATH_BYTES, "/v1/turns/%s/events?user=%s", a->turn, a->user);
-    enum weir_status st = control_stream_open(&a->stream, folder, path);
-    if (st != WEIR_OK) return complain(&(struct control_answer){.status = 0}, st);
-    exit_status = watch_turn(a);
-    control_stream_close(&a->stream);
-    if (a->cancel_fd >= 0) close(a->cancel_fd);
-    if (a->stream.answer.status != 200 && a->signal_number == 0 && exit_status != EXIT_DONE)
-        return complain(&a->stream.answer, WEIR_OK);
-    weir_buf_fini(&a->stream.answer.body);
-    if (exit_status == EXIT_INCOMPLETE && a->signal_number == 0)
-        fputs("weir: the stream ended before the turn did\n", stderr);
+    a->config = config;
+    if (!post_turn(a)) return EXIT_FAILED;
+    const struct stream_wish wish = {
+        .kind = WEIR_STREAM_TURN,
+        .id = a->turn,
+        .user = a->user,
+        .cancel = cancel_turn,
+        .cancel_user = a,
+    };
+    int exit_status = stream_watch(config, &wish, &a->options, &a->signal_number);
+    remote_post_end(a->cancelling);
     return exit_status;
 }
 
@@ -159,12 +121,13 @@ static void join_words(struct weir_buf *out, char **words, int n)
     weir_buf_append_char(out, '\0');
 }
 
-static int run_with(struct asking *a, const char *data)
+static int run_with(struct asking *a, const struct client_flags *flags)
 {
-    char folder[DATA_FOLDER_BYTES];
-    if (!data_folder_find(data, folder)) return EXIT_USAGE;
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    int exit_status = local_server_run(folder, ask, a);
+    struct client_config config;
+    int exit_status = client_config_load(flags, &config);
+    if (exit_status == EXIT_DONE && !remote_takes_user(&config, a->user)) exit_status = EXIT_USAGE;
+    if (exit_status == EXIT_DONE) exit_status = remote_run(&config, ask, a);
+    client_config_forget(&config);
     /* Only now, when a server of our own has closed its store. */
     if (a->signal_number != 0) tty_die(a->signal_number);
     return exit_status;
@@ -172,16 +135,16 @@ static int run_with(struct asking *a, const char *data)
 
 static int run(int argc, char **argv)
 {
-    struct asking a = {.user = "me", .cancel_fd = -1};
+    struct asking a = {.user = NULL};
+    struct client_flags flags = {0};
     a.options.notes = stderr;
     a.options.hint = "· weir trace shows every step";
-    const char *data = NULL;
     struct weir_buf question;
     const struct option_row rows[] = {
         {.name = "user", .kind = OPTION_TEXT, .to = &a.user},
         {.name = "quiet", .kind = OPTION_FLAG, .to = &a.options.is_quiet},
         {.name = "json", .kind = OPTION_FLAG, .to = &a.options.is_json},
-        {.name = "data", .kind = OPTION_TEXT, .to = &data},
+        CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };
     char **words;
@@ -189,12 +152,12 @@ static int run(int argc, char **argv)
     int exit_status = options_parse(&ask_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words == 0) return usage_error(&ask_command, "what is the question?");
-    if (!local_server_is_name(a.user))
+    if (a.user && !local_server_is_name(a.user))
         return usage_error(&ask_command, "--user takes letters, digits, . _ - @");
     weir_buf_init(&question, BODY_BYTES);
     join_words(&question, words, n_words);
     a.question = question.ptr;
-    exit_status = weir_buf_status(&question) == WEIR_OK ? run_with(&a, data) : EXIT_FAILED;
+    exit_status = weir_buf_status(&question) == WEIR_OK ? run_with(&a, &flags) : EXIT_FAILED;
     weir_buf_fini(&question);
     return exit_status;
 }
