@@ -24,7 +24,9 @@ static const char help[] =
     "\n"
     "  --user     whose data, of a folder of this machine; without: me\n"
     "  --quiet    the answer alone\n"
-    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n" CLIENT_HELP "\n"
+    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n"
+    "  --no-keep  keep no copy of the events on this machine (weir trace shows them "
+    "later)\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  weir ask \"is my resting heart rate going down?\"\n"
     "  weir ask is anything interesting in my data\n"
@@ -39,6 +41,7 @@ enum { BODY_BYTES = 1 << 20, ID_BYTES = 64 };
 
 struct asking {
     const char *question, *user;
+    bool is_not_kept;
     struct watcher_options options;
     const struct client_config *config;
     char turn[ID_BYTES];
@@ -103,6 +106,7 @@ static int ask(const struct client_config *config, void *user)
         .kind = WEIR_STREAM_TURN,
         .id = a->turn,
         .user = a->user,
+        .is_not_kept = a->is_not_kept,
         .cancel = cancel_turn,
         .cancel_user = a,
     };
@@ -144,6 +148,7 @@ static int run(int argc, char **argv)
         {.name = "user", .kind = OPTION_TEXT, .to = &a.user},
         {.name = "quiet", .kind = OPTION_FLAG, .to = &a.options.is_quiet},
         {.name = "json", .kind = OPTION_FLAG, .to = &a.options.is_json},
+        {.name = "no-keep", .kind = OPTION_FLAG, .to = &a.is_not_kept},
         CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };

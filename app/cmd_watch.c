@@ -21,7 +21,7 @@
 static const char help[] =
     "usage: weir watch turn ID | session ID | chat ID | URL | FILE | -\n"
     "           [--since N | --last-event-id ID] [--body FILE|-|TEXT] [--header 'NAME: VALUE']...\n"
-    "           [--quiet | --json] [--user USER] [--url URL | --data FOLDER]\n"
+    "           [--quiet | --json] [--no-keep] [--user USER] [--url URL | --data FOLDER]\n"
     "\n"
     "Shows a stream of server-sent events as it comes: a turn, a session or the newest reply of a\n"
     "conversation of your server, any other address, a file, or standard input. Known are weir's\n"
@@ -37,6 +37,8 @@ static const char help[] =
     "  --quiet    the answer alone\n"
     "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}; notes about the\n"
     "             connection go to standard error\n"
+    "  --no-keep  keep no copy of the events on this machine, which is done for turns, sessions\n"
+    "             and chats\n"
     "  --user     whose, of a folder of this machine; without: me\n" CLIENT_HELP "\n"
     "The key of the configuration goes to its own server only; --key-file names one for a URL.\n"
     "Esc twice or Ctrl-C stops watching; what is watched goes on.\n"
@@ -374,6 +376,7 @@ static int run(int argc, char **argv)
         {.name = "quiet", .kind = OPTION_FLAG, .to = &r.options.is_quiet},
         {.name = "json", .kind = OPTION_FLAG, .to = &r.options.is_json},
         {.name = "user", .kind = OPTION_TEXT, .to = &r.user},
+        {.name = "no-keep", .kind = OPTION_FLAG, .to = &r.wish.is_not_kept},
         CLIENT_OPTION_ROWS(&r.flags),
         {.name = NULL},
     };

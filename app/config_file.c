@@ -12,6 +12,7 @@ static const char *const names[CONFIG_N_NAMES] = {
     [CONFIG_KEY] = "key",
     [CONFIG_KEY_FILE] = "key_file",
     [CONFIG_CA_FILE] = "ca_file",
+    [CONFIG_KEEP_EVENTS] = "keep_events",
 };
 
 const char *config_name_text(enum config_name name)
@@ -81,7 +82,7 @@ static bool no_such_name(struct reading *r, struct weir_slice name)
         nearest_offer(&near, weir_slice_of(names[i]), names[i]);
     (void)is_wrong(r, "there is no setting \"%.*s\"", SHOWN(name));
     if (near.name) return is_wrong(r, "; did you mean %s?", near.name);
-    return is_wrong(r, "; there are url, key, key_file and ca_file");
+    return is_wrong(r, "; there are url, key, key_file, ca_file and keep_events");
 }
 
 static bool keep(struct reading *r, unsigned i, struct weir_slice value)
@@ -90,6 +91,8 @@ static bool keep(struct reading *r, unsigned i, struct weir_slice value)
     if (value.len == 0) return is_wrong(r, "%s has no value", names[i]);
     if (value.ptr[0] == '"' || value.ptr[0] == '\'')
         return is_wrong(r, "%s: values are written without quotes", names[i]);
+    if (i == CONFIG_KEEP_EVENTS && !weir_slice_is(value, "yes") && !weir_slice_is(value, "no"))
+        return is_wrong(r, "%s is yes or no", names[i]);
     r->has_seen[i] = true;
     if (!slice_eq(r->section, r->wanted)) return true;
     r->file->values[i] = value;

@@ -16,6 +16,7 @@ enum config_name {
     CONFIG_KEY,
     CONFIG_KEY_FILE,
     CONFIG_CA_FILE,
+    CONFIG_KEEP_EVENTS, /* yes or no; of the profile that nobody has to name (event_keep.h) */
     CONFIG_N_NAMES,
 };
 

@@ -88,22 +88,6 @@ static void explain(const struct weir_stream_error *error, enum weir_stream_kind
 
 /* ---- durable streams ---- */
 
-static void hold(struct watching *w, const struct weir_sse_event *event)
-{
-    struct weir_slice rest = event->data;
-    weir_buf_append_str(&w->held, "event: ");
-    weir_buf_append_slice(&w->held, event->type);
-    while (true) {
-        const char *end = rest.len > 0 ? memchr(rest.ptr, '\n', rest.len) : NULL;
-        size_t len = end ? (size_t)(end - rest.ptr) : rest.len;
-        weir_buf_append_str(&w->held, "\ndata: ");
-        weir_buf_append(&w->held, rest.ptr, len);
-        if (!end) break;
-        rest = slice_from(rest, len + 1);
-    }
-    weir_buf_append_str(&w->held, "\n\n");
-}
-
 /* The URL with another offset in its query. */
 static bool put_url(struct weir_buf *out, struct weir_slice url, struct weir_slice offset)
 {
@@ -163,8 +147,7 @@ static bool on_event(void *user, const struct weir_sse_event *event, uint64_t se
     w->has_ids |= event->id.len > 0;
     if (w->is_durable) {
         if (weir_slice_is(event->type, "control")) return take_control(w, event->data);
-        hold(w, event);
-        return true;
+        return weir_sse_write(&w->held, event) == WEIR_OK;
     }
     watcher_event(w->watcher, event);
     return !is_single(w->wish->kind) || !watcher_is_complete(w->watcher);
@@ -377,24 +360,39 @@ static enum watcher_dialect dialect_of(enum weir_stream_kind kind)
     return kind == WEIR_STREAM_CHAT ? WATCHER_CHAT : WATCHER_OPEN;
 }
 
+static struct event_keep *open_keep(const struct client_config *config,
+                                    const struct stream_wish *wish)
+{
+    static const enum event_keep_kind kinds[] = {[WEIR_STREAM_TURN] = EVENT_KEEP_TURN,
+                                                 [WEIR_STREAM_SESSION] = EVENT_KEEP_SESSION,
+                                                 [WEIR_STREAM_CHAT] = EVENT_KEEP_CHAT};
+    if (wish->is_not_kept || !wish->id) return NULL;
+    return event_keep_open(kinds[wish->kind], wish->id,
+                           wish->url ? wish->url : client_config_server(config));
+}
+
 int stream_watch(const struct client_config *config, const struct stream_wish *wish,
                  const struct watcher_options *options, int *signal_number)
 {
     struct watching w = {.wish = wish};
     struct watcher_options how = *options;
     how.dialect = dialect_of(wish->kind);
+    how.keep = open_keep(config, wish);
     *signal_number = 0;
     w.is_durable = wish->kind == WEIR_STREAM_ANY && strstr(wish->url, "live=sse") != NULL;
     w.watcher = watcher_new(&how);
-    if (!w.watcher) return EXIT_FAILED;
     weir_buf_init(&w.held, HELD_BYTES);
     bool is_local = !wish->url && config->is_local;
-    int exit_status =
-        is_local ? watch_locally(&w, config, signal_number) : watch_network(&w, config);
-    *signal_number = watcher_signal(w.watcher);
+    int exit_status = EXIT_FAILED;
+    if (w.watcher) {
+        exit_status =
+            is_local ? watch_locally(&w, config, signal_number) : watch_network(&w, config);
+        *signal_number = watcher_signal(w.watcher);
+    }
     weir_event_stream_close(w.stream);
     weir_client_free(w.client);
     weir_buf_fini(&w.held);
     watcher_free(w.watcher);
+    event_keep_close(how.keep);
     return exit_status;
 }

@@ -27,6 +27,7 @@ struct stream_wish {
     struct weir_slice body;    /* model */
     struct weir_stream_field fields[STREAM_WATCH_FIELDS];
     size_t n_fields;
+    bool is_not_kept; /* else events of turns, sessions and chats are: see event_keep.h */
 
     /* Asks for the end of what is watched; false: watching just stops. May be NULL. */
     bool (*cancel)(void *user);

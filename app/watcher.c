@@ -209,6 +209,7 @@ void watcher_event(struct watcher *w, const struct weir_sse_event *event)
     const struct weir_json *data = NULL;
     ui_state_tick(&w->state, w->view ? w->state.now_ns : now_ns());
     w->n_since_frame += event->data.len;
+    event_keep_add(w->options.keep, event);
     if (w->options.is_json) print_json(w, event);
     weir_json_doc_reset(w->doc);
     if (weir_json_parse(w->doc, event->data, &data, NULL) != WEIR_OK) data = NULL;

@@ -21,6 +21,7 @@
 
 #include <weir/sse.h>
 
+#include "event_keep.h"
 #include "term_keys.h"
 #include "term_view.h"
 
@@ -49,6 +50,7 @@ enum watcher_dialect {
 struct watcher_options {
     bool is_json, is_quiet;
     enum watcher_dialect dialect;
+    struct event_keep *keep;     /* of the stream; NULL: its events are not kept */
     FILE *notes;                 /* where plain lines about the work go */
     const char *hint;            /* said with a turn's id at its end; may be NULL */
     struct watcher_guest *guest; /* NULL: the watcher opens and closes the terminal itself */

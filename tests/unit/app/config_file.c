@@ -72,8 +72,9 @@ TEST(mistakes_are_told_with_their_line_whosever_profile_they_are_in)
     check_mistake("url = http://a\nrul = b\n", 2, "there is no setting \"rul\"; did you mean url?");
     check_mistake("[work]\nkey-file = b\n", 2,
                   "there is no setting \"key-file\"; did you mean key_file?");
-    check_mistake("colour = b\n", 1,
-                  "there is no setting \"colour\"; there are url, key, key_file and ca_file");
+    check_mistake(
+        "colour = b\n", 1,
+        "there is no setting \"colour\"; there are url, key, key_file, ca_file and keep_events");
     check_mistake("\n\nurl\n", 3, "a line is \"name = value\", not \"url\"");
     check_mistake("url =\n", 1, "url has no value");
     check_mistake("url = \"http://a\"\n", 1, "url: values are written without quotes");
@@ -83,7 +84,9 @@ TEST(mistakes_are_told_with_their_line_whosever_profile_they_are_in)
     check_mistake("[]\n", 1, "a section is a name in brackets, as [work], not \"[]\"");
     check_mistake("[", 1, "a section is a name in brackets, as [work], not \"[\"");
     check_mistake("url = a\x1b[2J\n", 1, "there is a control character in it");
-    check_mistake("=", 1, "there is no setting \"\"; there are url, key, key_file and ca_file");
+    check_mistake("keep_events = maybe", 1, "keep_events is yes or no");
+    check_mistake(
+        "=", 1, "there is no setting \"\"; there are url, key, key_file, ca_file and keep_events");
 }
 
 TEST(a_section_that_is_asked_for_stands_there_once)
