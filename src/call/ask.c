@@ -128,8 +128,9 @@ static size_t first_delta(struct weir_slice text)
 static size_t next_len(struct asker *a)
 {
     struct weir_slice text = weir_buf_slice(&a->text);
-    if (text.len > 0 && a->host->ready) text.len = a->host->ready(a, text, a->is_last);
-    return first_delta(text);
+    size_t len = first_delta(text);
+    if (len == 0 || !a->host->ready) return len;
+    return a->host->ready(a, slice_of(text.ptr, len), a->is_last && len == text.len);
 }
 
 bool asker_next_text(struct asker *a, struct weir_buf *json)
@@ -397,6 +398,44 @@ static void give(struct asker *a, const struct call_found *f)
         snprintf(a->lost_why, sizeof a->lost_why, "%s", f->answer.why ? f->answer.why : "");
 }
 
+/* What was shown counts as the answer; it goes with what is emitted behind it. */
+static WEIR_MUST_CHECK enum weir_status keep_cut(struct asker *a, struct weir_slice text,
+                                                 struct call_found **out)
+{
+    char id[CALL_ID_BYTES];
+    struct weir_buf content, body;
+    weir_buf_init(&content, STORE_DOC_BYTES);
+    weir_buf_init(&body, STORE_DOC_BYTES);
+    weir_json_put_begin_array(&content);
+    weir_json_put_begin_object(&content);
+    weir_json_put_key(&content, "type");
+    weir_json_put_str(&content, "text");
+    weir_json_put_key(&content, "text");
+    weir_json_put_string(&content, text);
+    weir_json_put_end_object(&content);
+    weir_json_put_end_array(&content);
+    a->call.began_ms = a->call.ended_ms = clock_wall_ms(flow_clock(a->step));
+    call_put(&body, &a->call,
+             &(struct model_answer){.stop = MODEL_STOP_CUT,
+                                    .content = weir_buf_slice(&content),
+                                    .provider = "",
+                                    .model = ""});
+    enum weir_status st = weir_buf_status(&content);
+    if (st == WEIR_OK) st = weir_buf_status(&body);
+    if (st == WEIR_OK) st = call_read(weir_buf_slice(&body), out);
+    if (st == WEIR_OK) {
+        flow_save(a->step,
+                  &(struct flow_save){.key = call_key(id, call_kind, flow_id(a->step), a->call.at),
+                                      .body = weir_buf_slice(&body)});
+        (*out)->next = a->found;
+        a->found = *out;
+        give(a, *out);
+    }
+    weir_buf_fini(&content);
+    weir_buf_fini(&body);
+    return st;
+}
+
 static WEIR_MUST_CHECK enum weir_status answer_or_start(struct asker *a,
                                                         const struct model_request *request,
                                                         struct weir_slice body,
@@ -406,6 +445,8 @@ static WEIR_MUST_CHECK enum weir_status answer_or_start(struct asker *a,
     enum weir_status st = recall(a, found);
     if (st == WEIR_OK) give(a, *found);
     if (st != WEIR_NOT_FOUND) return st;
+    struct weir_slice shown = a->host->shown ? a->host->shown(a) : (struct weir_slice){0};
+    if (shown.len > 0) return keep_cut(a, shown, found);
     /* The data have changed meanwhile: all that the step has said so far was about others. */
     if (a->call.at.number < a->n_known)
         return fail(a, WEIR_CONFLICT, false, "the data have changed while the step was under way");

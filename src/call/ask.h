@@ -32,6 +32,9 @@ struct call_host {
     /* A recorded answer counts by its number alone, and all of it was sent. False: it counts if the
      * question is the same, and is sent again to those who follow another attempt. */
     bool is_by_number;
+    /* What earlier attempts have shown of the answer that is asked for, and was cut: it is recorded
+     * as that, with the stop MODEL_STOP_CUT, and nobody is asked. NULL: nothing ever. */
+    struct weir_slice (*shown)(struct asker *a);
     void (*put_warning)(struct asker *a, struct weir_buf *json, double cost_usd); /* NULL: none */
 
     /* Its own. */

@@ -135,7 +135,7 @@ static enum weir_status read_body(struct call_found *f, struct weir_slice body)
     return is_good ? WEIR_OK : WEIR_CORRUPT;
 }
 
-static enum weir_status make_found(struct weir_slice body, struct call_found **out)
+enum weir_status call_read(struct weir_slice body, struct call_found **out)
 {
     struct call_found *f = mem_zalloc(sizeof *f);
     *out = NULL;
@@ -155,7 +155,7 @@ enum weir_status call_find(struct store *store, struct weir_slice run, struct ca
     *out = NULL;
     enum weir_status st = store_doc_get(store, call_key(id, call_kind, run, at), &doc);
     if (st != WEIR_OK) return st;
-    st = make_found(doc.body, out);
+    st = call_read(doc.body, out);
     doc_fini(&doc);
     return st;
 }
@@ -175,7 +175,7 @@ static enum weir_status list_call(void *user, const struct doc *doc)
         l->is_over = true;
         return WEIR_LIMIT;
     }
-    enum weir_status st = make_found(doc->body, &f);
+    enum weir_status st = call_read(doc->body, &f);
     return st == WEIR_OK ? l->each(l->user, f) : st;
 }
 

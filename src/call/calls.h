@@ -48,6 +48,8 @@ struct call_found {
     struct weir_buf content;
 };
 void call_found_free(struct call_found *f); /* NULL is allowed */
+/* From what call_put() wrote. WEIR_CORRUPT, WEIR_NOMEM, WEIR_LIMIT. */
+WEIR_MUST_CHECK enum weir_status call_read(struct weir_slice body, struct call_found **out);
 /* WEIR_NOT_FOUND, WEIR_CORRUPT, WEIR_NOMEM, WEIR_LIMIT; what the store says. */
 WEIR_MUST_CHECK enum weir_status call_find(struct store *store, struct weir_slice run,
                                            struct call_place at, struct call_found **out);

@@ -15,6 +15,7 @@
  *   document "chat_message" CONV/NNNNNN a message; user's and assistant's, with calls of tools
  *   document "reply" MSG                which conversation, state, usage: for ever
  *   document "shield_map" CONV          sealed: guard.h
+ *   document "conversation_made" MS/CONV  for lists; "chat_slot" OWNER/N: replies in flight
  *   log "chat/MSG"                      the reply's events, for keep_ms after its end
  *   and the documents of its run, see flow/flow.h; of its calls of models, as turns have them.
  *
@@ -92,7 +93,8 @@ struct chat_draft {
 
 /*
  * May wait for the disk: a thread of the store's (store_later()). WEIR_NOT_FOUND: the conversation
- * is somebody else's, or there is no such agent; WEIR_LIMIT; WEIR_NOMEM. chat_draft_fini() always.
+ * is somebody else's, or there is no such agent; WEIR_BAD_FIELD: the last message is not a new one
+ * of the user's; WEIR_LIMIT; WEIR_NOMEM. chat_draft_fini() always.
  */
 WEIR_MUST_CHECK enum weir_status chat_draft_init(struct chat_draft *d, struct chats *c,
                                                  const struct chat_request *request);
@@ -134,10 +136,20 @@ WEIR_MUST_CHECK enum weir_status chats_newest(struct chats *c, struct weir_slice
  * that failed or was blocked the JSON of its last event instead, and *failed is set to its type. */
 WEIR_MUST_CHECK enum weir_status chats_result(struct chats *c, struct weir_slice message,
                                               struct weir_buf *out, const char **failed);
-/* A guard that restores the events of a reply; shared, until chats_guard_release(). NULL: there is
- * nothing to restore, or its map was deleted. */
+/*
+ * A guard that restores all events of a reply that are durable now; shared, until
+ * chats_guard_release(). NULL: there is nothing to restore. It does not change, but the reply may
+ * go on: whoever writes more events of it asks again, which never waits while another guard of the
+ * same reply is held, or the reply is running.
+ */
 const struct guard *chats_guard(struct chats *c, struct weir_slice message);
 void chats_guard_release(struct chats *c, const struct guard *g);
+/*
+ * An event's data as its readers get them: in some events the placeholders are what is told. NULL:
+ * as they are. The data of one event with the same guard, or a newer one, are always the same.
+ */
+WEIR_MUST_CHECK enum weir_status chat_restore_event(const struct guard *g, struct weir_slice type,
+                                                    struct weir_slice json, struct weir_buf *out);
 
 /* {"id","agentId","createdAt","updatedAt","messages":[…]}, values restored. */
 WEIR_MUST_CHECK enum weir_status chats_conversation(struct chats *c, struct weir_slice owner,
@@ -158,3 +170,8 @@ struct chats_stats {
     uint64_t n_redacted, n_blocked, n_asked, n_timed_out, n_abandoned;
 };
 void chats_stats(struct chats *c, struct chats_stats *out);
+
+/* Somebody's data have changed: what is in memory of them is read anew from now on. */
+void chats_data_changed(struct chats *c);
+/* The clock has jumped: for whoever moves it. */
+void chats_wake(struct chats *c);

@@ -22,6 +22,8 @@
  *   log                       its events; sealed at the end.
  * and document "run-node" HOLDER of each engine, the lease of all its runs at once.
  *
+ * Several engines may share a store, each with workflows of its own.
+ *
  * Every commit of a run is fenced by the version of its document "run": somebody who lost the lease
  * (another node took the run up) cannot write to it any more.
  *
@@ -184,6 +186,8 @@ void flow_put(struct flow_step *s, struct doc_key key, int64_t expected_version,
               struct weir_slice body);
 void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_version);
 double flow_cost(const struct flow_step *s); /* of the run so far */
+/* By on_begin or on_end: what it needs cannot be had now. Its call is made again, later. */
+void flow_hook_fail(struct flow_step *s, enum weir_status st);
 
 /*
  * A document that is kept whatever becomes of the attempt, and what it has cost, in one commit with

@@ -108,6 +108,8 @@ static enum weir_status take_up(void *user, const struct doc *doc)
     enum weir_status st = flow_run_read(scan->json, doc->body, &record);
     if (st == WEIR_NOMEM) return st;
     if (st == WEIR_OK) (void)map_take(&scan->nodes, record.holder);
+    /* Another engine's: each has its own workflows. */
+    if (st == WEIR_OK && !flow_workflow(scan->flow, record.workflow)) return WEIR_OK;
     return flow_begin_again(scan->flow, doc->id);
 }
 

@@ -111,6 +111,12 @@ void flow_step_note(struct flow_step *s, enum weir_status st)
     if (st != WEIR_OK) atomic_compare_exchange_strong(&s->status, &none, (unsigned)st);
 }
 
+void flow_hook_fail(struct flow_step *s, enum weir_status st)
+{
+    CHECK(s->is_hook && st != WEIR_OK);
+    flow_step_note(s, st);
+}
+
 /* The step's lock is held here and below: parts read, too. */
 static WEIR_MUST_CHECK enum weir_status need_reading(struct flow_step *s)
 {

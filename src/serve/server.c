@@ -107,6 +107,21 @@ struct turns *server_turns(struct server *s)
     return checked(s)->turns;
 }
 
+struct chats *server_chats(struct server *s)
+{
+    return checked(s)->chats;
+}
+
+const struct shield_policy *server_policy(struct server *s)
+{
+    return checked(s)->own_policy ? s->own_policy : s->options.policy;
+}
+
+const struct vault *server_vault(struct server *s)
+{
+    return checked(s)->vault;
+}
+
 struct imports *server_imports(struct server *s)
 {
     return checked(s)->imports;
@@ -335,7 +350,9 @@ static void on_news(void *user, const struct store_news *news, size_t n)
     if (s->hooks) hooks_news(s->hooks, news, n);
     hub_news(s->hub, news, n);
     log_waits_news(&s->log_waits, news, n);
-    if (has_import(news, n) && s->turns) turns_data_changed(s->turns);
+    bool is_import = has_import(news, n);
+    if (is_import && s->turns) turns_data_changed(s->turns);
+    if (is_import && s->chats) chats_data_changed(s->chats);
 }
 
 static enum weir_status open_hooks(struct server *s, struct server_error *e)
@@ -377,6 +394,38 @@ static enum weir_status open_turns(struct server *s, struct server_error *e)
     return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns and imports");
 }
 
+/* What private values are sealed with; a folder that has no key gets one. */
+static enum weir_status open_vault(struct server *s, struct server_error *e)
+{
+    char path[PATH_BYTES], why[VAULT_ERROR_BYTES] = "";
+    const char *own = s->options.shield_key;
+    int len =
+        snprintf(path, sizeof path, own ? "%s" : "%s/shield.key", own ? own : s->options.folder);
+    if (len >= PATH_BYTES) return fail(e, WEIR_INVALID, "the path of the shield's key is too long");
+    enum weir_status st = own ? WEIR_OK : vault_create(path);
+    if (st != WEIR_OK && st != WEIR_EXISTS)
+        return fail(e, st, "cannot make %s: %s", path, weir_status_text(st));
+    st = vault_open(path, &s->vault, why);
+    if (st == WEIR_OK) return st;
+    return fail(e, st, "cannot use %s: %s", path, why[0] ? why : weir_status_text(st));
+}
+
+static enum weir_status open_chats(struct server *s, struct server_error *e)
+{
+    struct chats_options options = s->options.chats;
+    if (!s->options.policy) s->own_policy = shield_policy_default();
+    if (!server_policy(s)) return fail(e, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
+    enum weir_status st = open_vault(s, e);
+    if (st != WEIR_OK) return st;
+    options.clock = s->options.clock;
+    options.trace = s->options.trace;
+    options.models = s->models;
+    options.policy = server_policy(s);
+    options.vault = s->vault;
+    st = chats_new(&s->chats, s->store, &options);
+    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of chats");
+}
+
 static enum weir_status open_store(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
@@ -391,6 +440,7 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
     st = open_turns(s, e);
+    if (st == WEIR_OK) st = open_chats(s, e);
     return st == WEIR_OK ? open_hooks(s, e) : st;
 }
 
@@ -403,6 +453,8 @@ static enum weir_status start_writers(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "cannot start the subscriptions' thread");
     st = turns_start(s->turns);
     if (st != WEIR_OK) return fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
+    st = chats_start(s->chats);
+    if (st != WEIR_OK) return fail(e, st, "cannot go on with the chats: %s", weir_status_text(st));
     st = imports_start(s->imports);
     return st == WEIR_OK ? st
                          : fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
@@ -433,6 +485,7 @@ static size_t find_readable(const struct server *s, const char *out[MAX_READABLE
         out[n++] = o->tls_cert;
         out[n++] = o->tls_key;
     }
+    if (o->shield_key) out[n++] = o->shield_key;
     for (unsigned i = 0; o->model_config && n < MAX_READABLE; i++) {
         if (!model_config_ca_file(o->model_config, i, &ca_file)) break;
         if (ca_file) out[n++] = ca_file;
@@ -506,6 +559,7 @@ static void *stop_turns(void *server)
 {
     struct server *s = server;
     turns_stop(s->turns, s->options.grace_ms / 2);
+    chats_stop(s->chats, s->options.grace_ms / 4);
     imports_stop(s->imports, s->options.grace_ms / 2);
     log_waits_end(&s->log_waits);
     return NULL;
@@ -673,9 +727,14 @@ static void close_all(struct server *s)
     /* Whoever waits for an answer is told that there will be none, and goes on at the next start.
      */
     if (s->turns) turns_stop(s->turns, 0);
+    if (s->chats) chats_stop(s->chats, 0);
     models_free(s->models);
     turns_free(s->turns);
+    chats_free(s->chats);
     s->turns = NULL;
+    s->chats = NULL;
+    shield_policy_free(s->own_policy);
+    vault_close(s->vault);
     sweep_stop(s->sweep);
     hooks_stop(s->hooks);
     links_close(s->links);

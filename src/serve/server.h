@@ -26,6 +26,7 @@
 
 #include "base/clock.h"
 #include "base/trace.h"
+#include "chat/chat.h"
 #include "fan/fan.h"
 #include "hook/hooks.h"
 #include "model/model.h"
@@ -92,7 +93,10 @@ struct server_options {
     struct turns_options turns;              /* clock, trace and models are the server's own */
     const struct model_config *model_config; /* whom agents ask; NULL: nobody. Borrowed */
     struct models_options models;            /* clock and trace are the server's own */
-    unsigned turn_heartbeat_ms;              /* comment lines in the streams of turns; 0: none */
+    struct chats_options chats; /* clock, trace, models, policy, vault are the server's own */
+    const struct shield_policy *policy; /* NULL: the default one. Borrowed */
+    const char *shield_key;             /* file of keys for maps; NULL: FOLDER/shield.key, made */
+    unsigned turn_heartbeat_ms;         /* comment lines in the streams of turns; 0: none */
     const struct clock *clock;
     const struct trace *trace; /* NULL: no trace lines */
 };
@@ -127,6 +131,9 @@ struct links *server_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
 struct models *server_models(struct server *s); /* NULL: there are none */
 struct turns *server_turns(struct server *s);
+struct chats *server_chats(struct server *s);
+const struct shield_policy *server_policy(struct server *s);
+const struct vault *server_vault(struct server *s);
 struct log_waits *server_log_waits(struct server *s);
 struct imports *server_imports(struct server *s);
 const struct server_options *server_options(const struct server *s);

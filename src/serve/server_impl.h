@@ -36,6 +36,9 @@ struct server {
     struct links *links;
     struct models *models; /* NULL: agents are on their own */
     struct turns *turns;
+    struct shield_policy *own_policy; /* NULL: the options have one */
+    struct vault *vault;
+    struct chats *chats;
     struct log_waits log_waits;
     struct imports *imports;
     struct tls_context *tls;
