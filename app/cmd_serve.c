@@ -33,6 +33,8 @@ static const char help[] =
     "  --open             no keys: whoever can connect may do everything. For trying out;\n"
     "                     on loopback addresses only\n"
     "  --jwt FILE         whose JSON Web Tokens are as good as keys (docs/serve.md)\n"
+    "  --shield FILE      what is done about private data (docs/shield.md)\n"
+    "  --shield-key FILE  keys of what is sealed (shield.key in the data folder)\n"
     "  --durability full  (or normal) full: an append is answered when the disk has it.\n"
     "                     normal: when the kernel has it; that survives a crash of the\n"
     "                     server, but the last moments not that of the machine\n"
@@ -118,6 +120,8 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"listen", OPTION_TEXTS, &listen, 0, 0},
         {"open", OPTION_FLAG, &o->is_open, 0, 0},
         {"jwt", OPTION_TEXT, &w->jwt, 0, 0},
+        {"shield", OPTION_TEXT, &o->shield, 0, 0},
+        {"shield-key", OPTION_TEXT, &o->shield_key, 0, 0},
         {"durability", OPTION_TEXT, &w->durability, 0, 0},
         {"tls-cert", OPTION_TEXT, &o->tls_cert, 0, 0},
         {"tls-key", OPTION_TEXT, &o->tls_key, 0, 0},

@@ -102,6 +102,16 @@ struct models *server_models(struct server *s)
     return s->models;
 }
 
+const struct shield_policy *server_policy(struct server *s)
+{
+    return checked(s)->privacy.policy;
+}
+
+const struct vault *server_vault(struct server *s)
+{
+    return checked(s)->privacy.vault;
+}
+
 struct turns *server_turns(struct server *s)
 {
     return checked(s)->turns;
@@ -110,16 +120,6 @@ struct turns *server_turns(struct server *s)
 struct chats *server_chats(struct server *s)
 {
     return checked(s)->chats;
-}
-
-const struct shield_policy *server_policy(struct server *s)
-{
-    return checked(s)->own_policy ? s->own_policy : s->options.policy;
-}
-
-const struct vault *server_vault(struct server *s)
-{
-    return checked(s)->vault;
 }
 
 struct imports *server_imports(struct server *s)
@@ -380,6 +380,21 @@ static enum weir_status open_models(struct server *s, struct server_error *e)
     return st == WEIR_OK ? st : fail(e, st, "cannot ask models: %s", weir_status_text(st));
 }
 
+static enum weir_status read_privacy(struct server *s, struct server_error *e)
+{
+    char why[PRIVACY_ERROR_BYTES] = "";
+    const struct privacy_files files = {s->options.shield, s->options.shield_key};
+    enum weir_status st = privacy_read(&s->privacy, &files, why);
+    return st == WEIR_OK ? st : fail(e, st, "%s", why);
+}
+
+static enum weir_status open_privacy(struct server *s, struct server_error *e)
+{
+    char why[PRIVACY_ERROR_BYTES] = "";
+    enum weir_status st = privacy_open(&s->privacy, s->options.folder, why);
+    return st == WEIR_OK ? st : fail(e, st, "%s", why);
+}
+
 static enum weir_status open_turns(struct server *s, struct server_error *e)
 {
     struct turns_options options = s->options.turns;
@@ -394,35 +409,15 @@ static enum weir_status open_turns(struct server *s, struct server_error *e)
     return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns and imports");
 }
 
-/* What private values are sealed with; a folder that has no key gets one. */
-static enum weir_status open_vault(struct server *s, struct server_error *e)
-{
-    char path[PATH_BYTES], why[VAULT_ERROR_BYTES] = "";
-    const char *own = s->options.shield_key;
-    int len =
-        snprintf(path, sizeof path, own ? "%s" : "%s/shield.key", own ? own : s->options.folder);
-    if (len >= PATH_BYTES) return fail(e, WEIR_INVALID, "the path of the shield's key is too long");
-    enum weir_status st = own ? WEIR_OK : vault_create(path);
-    if (st != WEIR_OK && st != WEIR_EXISTS)
-        return fail(e, st, "cannot make %s: %s", path, weir_status_text(st));
-    st = vault_open(path, &s->vault, why);
-    if (st == WEIR_OK) return st;
-    return fail(e, st, "cannot use %s: %s", path, why[0] ? why : weir_status_text(st));
-}
-
 static enum weir_status open_chats(struct server *s, struct server_error *e)
 {
     struct chats_options options = s->options.chats;
-    if (!s->options.policy) s->own_policy = shield_policy_default();
-    if (!server_policy(s)) return fail(e, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
-    enum weir_status st = open_vault(s, e);
-    if (st != WEIR_OK) return st;
     options.clock = s->options.clock;
     options.trace = s->options.trace;
     options.models = s->models;
-    options.policy = server_policy(s);
-    options.vault = s->vault;
-    st = chats_new(&s->chats, s->store, &options);
+    options.policy = s->privacy.policy;
+    options.vault = s->privacy.vault;
+    enum weir_status st = chats_new(&s->chats, s->store, &options);
     return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of chats");
 }
 
@@ -439,7 +434,8 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     st = keys_open(&s->keys, s->store, s->options.clock);
     if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
     if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
-    st = open_turns(s, e);
+    st = open_privacy(s, e);
+    if (st == WEIR_OK) st = open_turns(s, e);
     if (st == WEIR_OK) st = open_chats(s, e);
     return st == WEIR_OK ? open_hooks(s, e) : st;
 }
@@ -485,7 +481,6 @@ static size_t find_readable(const struct server *s, const char *out[MAX_READABLE
         out[n++] = o->tls_cert;
         out[n++] = o->tls_key;
     }
-    if (o->shield_key) out[n++] = o->shield_key;
     for (unsigned i = 0; o->model_config && n < MAX_READABLE; i++) {
         if (!model_config_ca_file(o->model_config, i, &ca_file)) break;
         if (ca_file) out[n++] = ca_file;
@@ -529,6 +524,7 @@ static enum weir_status set_up(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "cannot watch signals: %s", strerror(errno));
     st = read_webhook_options(s, e);
     if (st == WEIR_OK) st = load_tls(s, e);
+    if (st == WEIR_OK) st = read_privacy(s, e);
     if (st == WEIR_OK) st = make_workers(s, e);
     if (st == WEIR_OK) st = bind_all(s, e);
     if (st == WEIR_OK) st = drop_rights(s, e);
@@ -733,8 +729,6 @@ static void close_all(struct server *s)
     chats_free(s->chats);
     s->turns = NULL;
     s->chats = NULL;
-    shield_policy_free(s->own_policy);
-    vault_close(s->vault);
     sweep_stop(s->sweep);
     hooks_stop(s->hooks);
     links_close(s->links);
@@ -747,6 +741,7 @@ static void close_all(struct server *s)
     if (s->signal_fd >= 0) close(s->signal_fd);
     if (s->hub) hub_free(s->hub);
     access_log_close(s->log);
+    privacy_close(&s->privacy);
     if (s->tls) tls_context_free(s->tls);
     map_fini(&s->peers.counts);
     log_waits_fini(&s->log_waits);

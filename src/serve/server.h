@@ -37,6 +37,8 @@
 
 struct imports;
 struct jwt_trust; /* serve/jwt.h */
+struct shield_policy;
+struct vault;
 struct loop;
 struct server;
 struct log_waits;
@@ -72,8 +74,10 @@ struct server_options {
     const char *folder;                    /* of the store */
     const char *listen[SERVER_MAX_LISTEN]; /* "HOST:PORT"; none: 127.0.0.1:8080 */
     unsigned n_listen;
-    bool takes_inherited;        /* listen on the sockets that the service manager passed, if any */
-    bool is_open;                /* no keys; loopback addresses only */
+    bool takes_inherited;   /* listen on the sockets that the service manager passed, if any */
+    bool is_open;           /* no keys; loopback addresses only */
+    const char *shield;     /* a file with the policy of the privacy shield; NULL: the default */
+    const char *shield_key; /* the file with its keys; NULL: shield.key in the folder */
     const struct jwt_trust *jwt; /* whose tokens are as good as keys; NULL: nobody's. Borrowed */
     const char *tls_cert;        /* PEM files; NULL: in the clear */
     const char *tls_key;
@@ -94,9 +98,7 @@ struct server_options {
     const struct model_config *model_config; /* whom agents ask; NULL: nobody. Borrowed */
     struct models_options models;            /* clock and trace are the server's own */
     struct chats_options chats; /* clock, trace, models, policy, vault are the server's own */
-    const struct shield_policy *policy; /* NULL: the default one. Borrowed */
-    const char *shield_key;             /* file of keys for maps; NULL: FOLDER/shield.key, made */
-    unsigned turn_heartbeat_ms;         /* comment lines in the streams of turns; 0: none */
+    unsigned turn_heartbeat_ms; /* comment lines in the streams of turns; 0: none */
     const struct clock *clock;
     const struct trace *trace; /* NULL: no trace lines */
 };

@@ -8,6 +8,7 @@
 #include "io/loop.h"
 #include "io/sock.h"
 #include "serve/log_wait.h"
+#include "serve/privacy.h"
 #include "serve/server.h"
 #include "stream/sweep.h"
 
@@ -34,10 +35,9 @@ struct server {
     struct target_rules targets; /* where webhooks may go */
     struct hooks *hooks;
     struct links *links;
+    struct privacy privacy;
     struct models *models; /* NULL: agents are on their own */
     struct turns *turns;
-    struct shield_policy *own_policy; /* NULL: the options have one */
-    struct vault *vault;
     struct chats *chats;
     struct log_waits log_waits;
     struct imports *imports;
