@@ -22,6 +22,7 @@ struct command {
 
 extern const struct command ask_command;
 extern const struct command decode_command;
+extern const struct command doctor_command;
 extern const struct command gate_command;
 extern const struct command import_command;
 extern const struct command key_command;

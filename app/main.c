@@ -15,7 +15,7 @@ static const struct command *const commands[] = {
     &ask_command,    &watch_command,  &trace_command,  &turns_command,  &memory_command,
     &replay_command, &plan_command,   &series_command, &search_command, &stat_command,
     &gate_command,   &verify_command, &shield_command, &decode_command, &whoami_command,
-    &login_command,
+    &doctor_command, &login_command,
 };
 
 enum { N_COMMANDS = sizeof commands / sizeof *commands };

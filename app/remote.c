@@ -102,10 +102,11 @@ static void fill(struct fetch_request *out, const struct client_config *c, struc
                  struct weir_slice bearer)
 {
     out->url = url;
-    out->limits = (struct fetch_limits){.connect_ms = REMOTE_CONNECT_MS,
-                                        .first_byte_ms = REMOTE_FIRST_BYTE_MS,
-                                        .idle_ms = REMOTE_IDLE_MS,
-                                        .max_body = CONTROL_ANSWER_BYTES};
+    struct fetch_limits *limits = &out->limits;
+    if (limits->connect_ms == 0) limits->connect_ms = REMOTE_CONNECT_MS;
+    if (limits->first_byte_ms == 0) limits->first_byte_ms = REMOTE_FIRST_BYTE_MS;
+    if (limits->idle_ms == 0) limits->idle_ms = REMOTE_IDLE_MS;
+    if (limits->max_body == 0) limits->max_body = CONTROL_ANSWER_BYTES;
     out->ca_file = c->ca_file[0] != 0 ? c->ca_file : NULL;
     if (bearer.len > 0)
         out->fields[out->n_fields++] = (struct fetch_field){"Authorization", bearer};
@@ -114,9 +115,8 @@ static void fill(struct fetch_request *out, const struct client_config *c, struc
             (struct fetch_field){"Content-Type", SLICE("application/json")};
 }
 
-/* Fills in who asks whom, and sends it; the fetcher copies everything. */
-static WEIR_MUST_CHECK enum weir_status send_by(struct fetcher *f, const struct client_config *c,
-                                                const char *path, struct fetch_request *request)
+enum weir_status remote_send(struct fetcher *f, const struct client_config *c, const char *path,
+                             struct fetch_request *request)
 {
     struct weir_buf url;
     struct weir_buf bearer;
@@ -158,7 +158,7 @@ static enum weir_status request_remote(const struct client_config *c,
     const struct fetcher_options options = {.has_no_thread = true};
     enum weir_status st = fetcher_new(&f, NULL, &options);
     if (st == WEIR_OK) {
-        st = send_by(f, c, request->path, &out);
+        st = remote_send(f, c, request->path, &out);
         if (st == WEIR_OK) wait_for(f, &call);
         fetcher_free(f);
     }
@@ -239,7 +239,7 @@ struct remote_post *remote_post_begin(const struct client_config *c, const char 
         is_sent = post->fd >= 0;
     } else {
         is_sent = fetcher_new(&post->fetcher, NULL, NULL) == WEIR_OK &&
-                  send_by(post->fetcher, c, path, &request) == WEIR_OK;
+                  remote_send(post->fetcher, c, path, &request) == WEIR_OK;
     }
     if (is_sent) return post;
     remote_post_end(post);

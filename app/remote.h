@@ -58,6 +58,15 @@ void remote_explain(const struct client_config *c, struct control_answer *answer
                     char why[REMOTE_WHY_BYTES]);
 
 /*
+ * Sends a request by a fetcher of the caller's, to the path at the server: the URL, the key, whom
+ * to trust, and limits where there are none yet are filled in.
+ */
+struct fetcher;
+struct fetch_request;
+WEIR_MUST_CHECK enum weir_status remote_send(struct fetcher *f, const struct client_config *c,
+                                             const char *path, struct fetch_request *request);
+
+/*
  * A POST that nobody waits for, as to cancel a turn; NULL when it cannot be sent. remote_post_end()
  * gives it up, if it is still under way; NULL is allowed.
  */

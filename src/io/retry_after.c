@@ -32,8 +32,8 @@ static bool read_number(struct weir_slice s, uint64_t *thousandths)
     return true;
 }
 
-/* "Sun, 06 Nov 1994 08:49:37 GMT", the one form that is sent today. */
-static bool read_date(struct weir_slice s, int64_t *wall_ms)
+/* The one form that is sent today. */
+bool http_date_read(struct weir_slice s, int64_t *wall_ms)
 {
     enum { DATE_BYTES = 29, DAY = 5, MONTH = 8, YEAR = 12, TIME = 17 };
     static const char months[] = "JanFebMarAprMayJunJulAugSepOctNovDec";
@@ -53,7 +53,7 @@ uint64_t retry_after_ms(struct weir_slice ms, struct weir_slice seconds_or_date,
     uint64_t pause = 0;
     int64_t date = 0;
     if (read_number(ms, &pause)) pause /= 1000;
-    else if (!read_number(seconds_or_date, &pause) && read_date(seconds_or_date, &date))
+    else if (!read_number(seconds_or_date, &pause) && http_date_read(seconds_or_date, &date))
         pause = date > wall_ms ? (uint64_t)(date - wall_ms) : 0;
     return pause;
 }
