@@ -557,7 +557,8 @@ static bool read_roles(struct reader *r, const struct weir_json *v)
                                .into = &r->config->players[i]};
     size_t len = path_into(r, SLICE("roles"));
     if (!read_object(r, rows, v)) return false;
-    if (weir_json_count(v) == 0)
+    /* A gateway needs nobody to play a role. */
+    if (weir_json_count(v) == 0 && r->config->n_providers == 0)
         return bad(r, "no role has a model: name one for fast, main or critic");
     path_back(r, len);
     return true;

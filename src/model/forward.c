@@ -31,6 +31,12 @@ const char *model_forward_to(const struct models *m, enum model_type type)
     return p && m->fetcher ? p->name : NULL;
 }
 
+bool model_forward_is_external(const struct models *m, enum model_type type)
+{
+    const struct model_provider *p = provider_of(m, type);
+    return p && p->is_external;
+}
+
 void model_forward_blot(const struct models *m, enum model_type type, char *bytes, size_t len)
 {
     const struct model_provider *p = provider_of(m, type);

@@ -30,6 +30,7 @@ struct model_forward {
 
 /* The name of the provider that would be asked; NULL: there is none of this form. */
 const char *model_forward_to(const struct models *m, enum model_type type);
+bool model_forward_is_external(const struct models *m, enum model_type type);
 
 /*
  * Everything is copied. WEIR_NOT_FOUND: see above; WEIR_BUSY: the provider has enough to do;

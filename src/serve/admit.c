@@ -116,6 +116,8 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
         while (key->len > 0 && key->ptr[0] == ' ') *key = slice_from(*key, 1);
         return key->len > 0;
     }
+    /* As Anthropic's own SDKs send it. */
+    if (http_find(head, "x-api-key", key)) return key->len > 0;
     /* Neither keys nor tokens have a character that needs an escape. */
     bool takes_query = (ex->route->flags & ROUTE_KEY_IN_QUERY) != 0;
     return takes_query &&

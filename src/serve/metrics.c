@@ -14,6 +14,7 @@
 #include <weir/version.h>
 
 #include "base/slice.h"
+#include "gateway/gateway.h"
 #include "serve/resource.h"
 
 enum {
@@ -304,6 +305,26 @@ static void put_models(struct weir_buf *out, struct models *models)
     if (models) put_providers(out, models);
 }
 
+static void put_gateway(struct weir_buf *out, struct gateway *gateway)
+{
+    struct gateway_stats stats;
+    gateway_stats(gateway, &stats);
+    const struct metric rows[] = {
+        {"weir_gateway_requests_total", "counter", "Requests that were to be passed on",
+         stats.n_requests},
+        {"weir_gateway_streams_total", "counter", "Of them, those whose answer streams",
+         stats.n_streams},
+        {"weir_gateway_failed_total", "counter", "Of them, those without a whole answer",
+         stats.n_failed},
+        {"weir_gateway_redacted_total", "counter", "Of them, those with something private",
+         stats.n_redacted},
+        {"weir_gateway_blocked_total", "counter", "Of them, those that may not leave",
+         stats.n_blocked},
+        {"weir_gateway_open", "gauge", "Requests of the gateway under way", stats.n_open},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
 /* ---- the process ---- */
 
 /* The second number of /proc/self/statm: resident pages. */
@@ -384,6 +405,7 @@ void metrics_get(struct exchange *ex)
     put_hooks(&page, server_hooks(s));
     put_turns(&page, server_turns(s));
     put_models(&page, server_models(s));
+    put_gateway(&page, server_gateway(s));
     put_process(&page);
     enum weir_status st = weir_buf_status(&page);
     if (st == WEIR_OK)

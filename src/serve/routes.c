@@ -39,6 +39,9 @@ const struct route routes[] = {
     {HTTP_HEAD, "/v1/stream/*name", ds_head, SCOPE_READ, ROUTE_STREAM, "stream.head"},
     {HTTP_DELETE, "/v1/stream/*name", ds_delete, SCOPE_WRITE, ROUTE_STREAM, "stream.delete"},
 
+    {HTTP_POST, "/v1/messages", gateway_messages, SCOPE_WRITE, 0, "gateway.messages"},
+    {HTTP_POST, "/v1/chat/completions", gateway_completions, SCOPE_WRITE, 0, "gateway.completions"},
+
     {HTTP_POST, "/v1/turns", turns_post, SCOPE_WRITE, 0, "turns.create"},
     {HTTP_GET, "/v1/turns", turns_list, SCOPE_READ, 0, "turns.list"},
     {HTTP_GET, "/v1/turns/:id", turns_get, SCOPE_READ, 0, "turns.get"},

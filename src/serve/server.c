@@ -20,6 +20,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/reserve.h"
+#include "gateway/gateway.h"
 #include "io/process.h"
 #include "serve/idempotency.h"
 #include "serve/imports.h"
@@ -110,6 +111,11 @@ const struct shield_policy *server_policy(struct server *s)
 const struct vault *server_vault(struct server *s)
 {
     return checked(s)->privacy.vault;
+}
+
+struct gateway *server_gateway(struct server *s)
+{
+    return checked(s)->gateway;
 }
 
 struct turns *server_turns(struct server *s)
@@ -421,6 +427,16 @@ static enum weir_status open_chats(struct server *s, struct server_error *e)
     return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of chats");
 }
 
+static enum weir_status open_gateway(struct server *s, struct server_error *e)
+{
+    const struct gateway_options options = {.models = s->models,
+                                            .policy = s->privacy.policy,
+                                            .vault = s->privacy.vault,
+                                            .clock = s->options.clock};
+    enum weir_status st = gateway_new(&s->gateway, s->store, &options);
+    return st == WEIR_OK ? st : fail(e, st, "cannot make the gateway: %s", weir_status_text(st));
+}
+
 static enum weir_status open_store(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
@@ -437,6 +453,7 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
     st = open_privacy(s, e);
     if (st == WEIR_OK) st = open_turns(s, e);
     if (st == WEIR_OK) st = open_chats(s, e);
+    if (st == WEIR_OK) st = open_gateway(s, e);
     return st == WEIR_OK ? open_hooks(s, e) : st;
 }
 
@@ -452,8 +469,10 @@ static enum weir_status start_writers(struct server *s, struct server_error *e)
     st = chats_start(s->chats);
     if (st != WEIR_OK) return fail(e, st, "cannot go on with the chats: %s", weir_status_text(st));
     st = imports_start(s->imports);
-    return st == WEIR_OK ? st
-                         : fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
+    if (st != WEIR_OK)
+        return fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
+    st = gateway_start(s->gateway);
+    return st == WEIR_OK ? st : fail(e, st, "cannot end old streams: %s", weir_status_text(st));
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -557,6 +576,7 @@ static void *stop_turns(void *server)
     turns_stop(s->turns, s->options.grace_ms / 2);
     chats_stop(s->chats, s->options.grace_ms / 4);
     imports_stop(s->imports, s->options.grace_ms / 2);
+    gateway_stop(s->gateway);
     log_waits_end(&s->log_waits);
     return NULL;
 }
@@ -725,6 +745,7 @@ static void close_all(struct server *s)
     if (s->turns) turns_stop(s->turns, 0);
     if (s->chats) chats_stop(s->chats, 0);
     models_free(s->models);
+    gateway_free(s->gateway);
     turns_free(s->turns);
     chats_free(s->chats);
     s->turns = NULL;

@@ -36,6 +36,7 @@
 #include "turn/turn.h"
 
 struct imports;
+struct gateway;   /* gateway/gateway.h */
 struct jwt_trust; /* serve/jwt.h */
 struct shield_policy;
 struct vault;
@@ -134,6 +135,7 @@ struct hooks *server_hooks(struct server *s);
 struct models *server_models(struct server *s); /* NULL: there are none */
 struct turns *server_turns(struct server *s);
 struct chats *server_chats(struct server *s);
+struct gateway *server_gateway(struct server *s);
 const struct shield_policy *server_policy(struct server *s);
 const struct vault *server_vault(struct server *s);
 struct log_waits *server_log_waits(struct server *s);

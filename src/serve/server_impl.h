@@ -37,6 +37,7 @@ struct server {
     struct links *links;
     struct privacy privacy;
     struct models *models; /* NULL: agents are on their own */
+    struct gateway *gateway;
     struct turns *turns;
     struct chats *chats;
     struct log_waits log_waits;

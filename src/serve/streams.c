@@ -16,6 +16,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "codec/json_check.h"
+#include "gateway/gateway.h"
 #include "io/loop.h"
 #include "serve/resource.h"
 #include "stream/stream.h"
@@ -38,6 +39,10 @@ static bool find_log(struct exchange *ex, struct stream_log_text *log)
         exchange_error(ex, WEIR_BAD_FIELD,
                        "a stream's name is 1 to %d bytes of UTF-8 without control characters",
                        STREAM_NAME_BYTES);
+        return false;
+    }
+    if (gateway_is_id(name)) {
+        exchange_error(ex, WEIR_BAD_FIELD, "a name like this is that of an answer of the gateway");
         return false;
     }
     stream_log_name(log, name);
@@ -373,6 +378,10 @@ void streams_watch(struct exchange *ex)
     struct watch_options how = {.heartbeat_ms = HEARTBEAT_MS};
     bool is_live = true;
     bool is_probe = false;
+    if (gateway_is_id(exchange_param(ex, 0))) {
+        gateway_watch(ex);
+        return;
+    }
     bool has_accept = http_find(exchange_head(ex), "accept", &accept);
     if (has_accept && !http_accepts(accept, "text/event-stream")) {
         if (http_accepts(accept, "application/json")) streams_state(ex);
