@@ -10,6 +10,7 @@
  *    failure, and whether the stream is asked for again; on_closed comes once, last.
  * 4. weir_event_stream_close() at any time, in any state, from any thread or callback: it takes no
  *    more than a tenth of a second, and nothing is called back any more when it has returned.
+ *    weir_event_stream_abort() ends a stream as quickly and leaves closing to its owner.
  * 5. weir_client_free() closes what is left.
  *
  * A stream is opened only by 200 and text/event-stream; 204 ends it for good. It is asked for
@@ -125,8 +126,8 @@ struct weir_event_stream_options {
     /* These numbers and those between are no longer kept by the server: of a session, or of any
      * stream whose answer says so (X-Weir-Gap: FIRST-LAST). */
     void (*on_gap)(void *user, uint64_t first_seq, uint64_t last_seq);
-    /* WEIR_OK: it came to its end, or on_event had enough. WEIR_CANCELLED: the client is freed.
-     * Else what on_error has told. Not after weir_event_stream_close(). */
+    /* WEIR_OK: it came to its end, or on_event had enough. WEIR_CANCELLED: it was aborted, or the
+     * client is freed. Else what on_error has told. Not after weir_event_stream_close(). */
     void (*on_closed)(void *user, enum weir_status status);
     void *user;
 };
@@ -145,6 +146,12 @@ WEIR_API WEIR_MUST_CHECK enum weir_status weir_event_stream_open(
  * without a thread: the thread of the loop only.
  */
 WEIR_API void weir_event_stream_close(struct weir_event_stream *s); /* NULL is allowed */
+
+/*
+ * Ends it within a tenth of a second, in any state; on_closed comes with WEIR_CANCELLED, and no
+ * event or error before it. It still has to be closed. Any thread, callbacks included.
+ */
+WEIR_API void weir_event_stream_abort(struct weir_event_stream *s);
 
 /* The number of the last event that was given; since_seq before the first. Any thread. */
 WEIR_API uint64_t weir_event_stream_last_seq(const struct weir_event_stream *s);

@@ -5,7 +5,7 @@
  *
  * A stream belongs to the thread that runs the fetcher: as long as it is not over, either a request
  * of it is under way (one that waits for its time included), or one of its callbacks runs. Other
- * threads read its two atomics, and take the client's lock for what is below it.
+ * threads read its atomics, and take the client's lock for what is below it.
  */
 #pragma once
 
@@ -53,6 +53,7 @@ struct weir_event_stream {
 
     atomic_uint_fast64_t last_seq;
     atomic_bool is_closed;
+    atomic_bool is_aborted; /* nothing is called back any more but on_closed */
 
     /* Under the client's lock. */
     uint64_t ticket;          /* of the request */

@@ -33,6 +33,12 @@ static bool is_mute(const struct weir_event_stream *s)
     return atomic_load(&s->is_cancelled);
 }
 
+/* Nothing more of it shall come. */
+static bool is_stopped(const struct weir_event_stream *s)
+{
+    return is_mute(s) || atomic_load(&s->is_aborted);
+}
+
 /* ---- the end ---- */
 
 void stream_free(struct weir_event_stream *s)
@@ -71,13 +77,17 @@ static void send_next(struct weir_event_stream *s, uint64_t delay_ms);
 static void fail(struct weir_event_stream *s, struct weir_stream_error *error, bool may_help)
 {
     uint64_t delay_ms = 0;
+    if (is_stopped(s)) {
+        finish(s, WEIR_CANCELLED);
+        return;
+    }
     uint32_t throw = s->n_throws++;
     uint32_t chance = (uint32_t)hash_bytes(s->resume.hash_key, slice_of(&throw, sizeof throw));
     bool is_again = resume_after(&s->resume, s->said_ms, chance, &delay_ms) && may_help;
     error->is_final = !is_again;
     error->retry_in_ms = is_again ? delay_ms : 0;
     error->n_failed = s->resume.n_failed;
-    if (!is_mute(s) && s->options.on_error) s->options.on_error(s->options.user, error);
+    if (s->options.on_error) s->options.on_error(s->options.user, error);
     if (is_again) send_next(s, delay_ms);
     else finish(s, error->status);
 }
@@ -87,16 +97,17 @@ static void fail(struct weir_event_stream *s, struct weir_stream_error *error, b
 static bool wants_more(const struct weir_event_stream *s)
 {
     return !s->has_enough && !s->is_missing && !s->resume.is_over && s->broken == WEIR_OK &&
-           !is_mute(s);
+           !is_stopped(s);
 }
 
 static void give(struct weir_event_stream *s, const struct weir_sse_event *event, bool has_gap)
 {
     const struct weir_event_stream_options *o = &s->options;
-    uint64_t before = atomic_exchange(&s->last_seq, s->resume.last_seq);
     uint64_t seq = s->resume.last_seq;
-    if (has_gap && o->on_gap) o->on_gap(o->user, before + 1, seq - 1);
-    if (!is_mute(s) && !o->on_event(o->user, event, seq)) s->has_enough = true;
+    if (has_gap && o->on_gap) o->on_gap(o->user, atomic_load(&s->last_seq) + 1, seq - 1);
+    if (has_gap && is_stopped(s)) return;
+    atomic_store(&s->last_seq, seq);
+    if (!o->on_event(o->user, event, seq)) s->has_enough = true;
 }
 
 static void on_event(void *user, const struct weir_sse_event *event)
@@ -137,7 +148,7 @@ static void tell_gap(struct weir_event_stream *s, const struct fetch_answer *ans
     const struct weir_event_stream_options *o = &s->options;
     uint64_t first, last;
     bool has_gap = resume_read_gap(fetch_field_of(answer, "x-weir-gap"), &first, &last);
-    if (has_gap && o->kind == WEIR_STREAM_ANY && o->on_gap && !is_mute(s))
+    if (has_gap && o->kind == WEIR_STREAM_ANY && o->on_gap && !is_stopped(s))
         o->on_gap(o->user, first, last);
 }
 
@@ -160,11 +171,11 @@ static bool on_head(void *user, int http_status, const struct fetch_answer *answ
     s->said_ms =
         retry_after_ms(fetch_field_of(answer, "retry-after-ms"),
                        fetch_field_of(answer, "retry-after"), clock_wall_ms(&clock_system));
-    if (s->answer == RESUME_OPEN && s->options.on_open && !is_mute(s))
+    if (s->answer == RESUME_OPEN && s->options.on_open && !is_stopped(s))
         s->options.on_open(s->options.user);
     if (s->answer == RESUME_OPEN) tell_gap(s, answer);
     else limit_page(s);
-    return !is_mute(s);
+    return !is_stopped(s);
 }
 
 static bool on_body(void *user, struct weir_slice bytes)
@@ -270,7 +281,7 @@ static WEIR_MUST_CHECK enum weir_status send_request(struct weir_event_stream *s
     stream_request_fill(s, &texts, &request);
     enum weir_status st = weir_buf_status(&texts);
     pthread_mutex_lock(&s->client->lock);
-    if (st == WEIR_OK && is_mute(s)) st = WEIR_SHUTDOWN;
+    if (st == WEIR_OK && is_stopped(s)) st = WEIR_SHUTDOWN;
     if (st == WEIR_OK) st = fetcher_send(s->client->fetcher, &request, &s->ticket);
     pthread_mutex_unlock(&s->client->lock);
     if (texts.ptr) explicit_bzero(texts.ptr, texts.len); /* the key */
@@ -284,7 +295,7 @@ static void send_next(struct weir_event_stream *s, uint64_t delay_ms)
     if (st == WEIR_OK) return;
     struct weir_stream_error error = {.status = st, .why = weir_status_text(st), .is_final = true};
     if (st == WEIR_SHUTDOWN) error.status = WEIR_CANCELLED;
-    else if (!is_mute(s) && s->options.on_error) s->options.on_error(s->options.user, &error);
+    else if (!is_stopped(s) && s->options.on_error) s->options.on_error(s->options.user, &error);
     finish(s, error.status);
 }
 
@@ -397,6 +408,15 @@ void weir_event_stream_close(struct weir_event_stream *s)
     bool is_for_us = !s->is_freeing;
     pthread_mutex_unlock(&c->lock);
     if (is_for_us) stream_free(s);
+}
+
+void weir_event_stream_abort(struct weir_event_stream *s)
+{
+    struct weir_client *c = checked(s)->client;
+    pthread_mutex_lock(&c->lock);
+    atomic_store(&s->is_aborted, true);
+    fetcher_abort(c->fetcher, s->ticket);
+    pthread_mutex_unlock(&c->lock);
 }
 
 enum weir_status weir_event_stream_move(struct weir_event_stream *s, struct weir_slice url)

@@ -536,7 +536,8 @@ struct open_stream {
     char url[PEER_URL_BYTES];
 };
 
-static void open_one(struct open_stream *o, const struct act *act, unsigned pause_ms)
+static void open_one_with(struct open_stream *o, const struct act *act, unsigned pause_ms,
+                          void (*on_failure)(void *user, const struct weir_stream_error *error))
 {
     memset(o, 0, sizeof *o);
     o->act = *act;
@@ -548,9 +549,15 @@ static void open_one(struct open_stream *o, const struct act *act, unsigned paus
     snprintf(o->url, sizeof o->url, "http://127.0.0.1:%u", o->peer.port);
     struct weir_event_stream_options options = options_for(&o->caller, o->url, WEIR_STREAM_SESSION);
     options.retry.initial_ms = options.retry.max_ms = pause_ms;
+    options.on_error = on_failure;
     pthread_mutex_lock(&o->caller.lock);
     T_EQ(weir_event_stream_open(&o->caller.stream, o->client, &options), WEIR_OK);
     pthread_mutex_unlock(&o->caller.lock);
+}
+
+static void open_one(struct open_stream *o, const struct act *act, unsigned pause_ms)
+{
+    open_one_with(o, act, pause_ms, on_error);
 }
 
 static void close_client(struct open_stream *o)
@@ -583,6 +590,57 @@ TEST(a_stream_can_be_closed_from_outside_in_every_state)
     open_one(&o, &refuse, WAIT_MS); /* wherever it is */
     weir_event_stream_close(o.caller.stream);
     T_EQ(o.caller.n_closed, 0);
+    close_client(&o);
+}
+
+static void check_aborted(struct open_stream *o, unsigned n_errors)
+{
+    unsigned n_events = o->caller.n_events;
+    weir_event_stream_abort(o->caller.stream);
+    wait_for(&o->caller, &o->caller.n_closed, 1);
+    T_EQ(o->caller.closed, WEIR_CANCELLED);
+    T_EQ(o->caller.n_errors, n_errors);
+    T_OK(weir_event_stream_closed(o->caller.stream));
+    T_EQ(weir_event_stream_last_seq(o->caller.stream), n_events);
+    weir_event_stream_abort(o->caller.stream);
+    weir_event_stream_close(o->caller.stream);
+    T_EQ(o->caller.n_closed, 1);
+    close_client(o);
+}
+
+TEST(a_stream_that_is_aborted_in_any_state_is_closed_by_its_owner)
+{
+    struct open_stream o;
+    open_one(&o, &stall_mid_event, 1);
+    wait_for(&o.caller, &o.caller.n_events, 1);
+    check_aborted(&o, 0);
+    open_one(&o, &stall_mid_head, 1);
+    while (atomic_load(&o.turn.n_asked) == 0) usleep(1000);
+    check_aborted(&o, 0);
+    open_one(&o, &refuse, WAIT_MS); /* the pause */
+    wait_for(&o.caller, &o.caller.n_errors, 1);
+    check_aborted(&o, 1);
+}
+
+static void abort_it(void *user, const struct weir_stream_error *error)
+{
+    struct caller *c = user;
+    pthread_mutex_lock(&c->lock);
+    struct weir_event_stream *s = c->stream;
+    pthread_mutex_unlock(&c->lock);
+    weir_event_stream_abort(s);
+    on_error(user, error);
+}
+
+TEST(a_stream_can_be_aborted_by_a_callback)
+{
+    struct open_stream o;
+    open_one_with(&o, &refuse, 1, abort_it);
+    wait_for(&o.caller, &o.caller.n_closed, 1);
+    T_EQ(o.caller.closed, WEIR_CANCELLED);
+    T_EQ(o.caller.n_errors, 1);
+    T_EQ(atomic_load(&o.turn.n_asked), 1);
+    weir_event_stream_close(o.caller.stream);
     close_client(&o);
 }
 
