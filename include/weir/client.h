@@ -82,7 +82,7 @@ struct weir_stream_retry {
 /* 0 in any member means the default. */
 struct weir_stream_limits {
     unsigned connect_ms;        /* 10 s: until there is a connection, TLS included */
-    unsigned first_byte_ms;     /* 60 s, model: 10 min: from then on until the answer begins */
+    unsigned first_byte_ms;     /* 60 s, model: 10 min: from then on, for the answer's head */
     unsigned idle_ms;           /* none: without a byte of it; comments and pings count */
     struct weir_sse_limits sse; /* sizes of lines, events and ids */
 };
