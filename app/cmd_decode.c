@@ -4,7 +4,6 @@
  * tests. Output is one JSON object per line.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,6 +14,7 @@
 
 #include "base/mem.h"
 #include "command.h"
+#include "options.h"
 #include "output.h"
 
 enum { PIECE_BYTES = 64 * 1024 };
@@ -304,7 +304,7 @@ static const char help[] =
     "\n"
     "  --partial  the text may be cut off: show the value of what is there\n"
     "  --each     with json: a line after each piece of input, as --partial\n"
-    "  --chunk N  feed the reader N bytes at a time, to test it; the result is the same,\n"
+    "  --chunk    feed the reader so many bytes at a time, to test it; the result is the same,\n"
     "             but for the lines of --each\n"
     "\n"
     "Examples:\n"
@@ -313,50 +313,25 @@ static const char help[] =
     "\n"
     "Exit status: 0 done, 1 error, 2 wrong usage, 3 incomplete message.\n";
 
-static bool parse_size(const char *text, size_t *out)
-{
-    char *end;
-    errno = 0;
-    unsigned long long n = strtoull(text, &end, 10);
-    if (errno != 0 || *end != 0 || text[0] < '0' || text[0] > '9' || n == 0 || n > 1u << 30)
-        return false;
-    *out = (size_t)n;
-    return true;
-}
-
-/* EXIT_DONE when all options are understood. */
-static int parse_options(int argc, char **argv, struct options *o)
-{
-    static const struct option known[] = {{"chunk", required_argument, NULL, 'c'},
-                                          {"partial", no_argument, NULL, 'p'},
-                                          {"each", no_argument, NULL, 'e'},
-                                          {NULL, 0, NULL, 0}};
-    opterr = 0;
-    for (int c; (c = getopt_long(argc, argv, ":", known, NULL)) != -1;) {
-        if (c == 'c' && !parse_size(optarg, &o->chunk))
-            return usage_error(&decode_command,
-                               "--chunk takes a whole number from 1 to 1073741824, not \"%s\"",
-                               optarg);
-        if (c == 'p') o->is_partial = true;
-        if (c == 'e') o->has_each = true;
-        if (c == ':') return usage_error(&decode_command, "%s needs a number", argv[optind - 1]);
-        if (c == '?' && strncmp(argv[optind - 1], "--", 2) == 0)
-            return usage_error(&decode_command, "there is no option %s", argv[optind - 1]);
-        if (c == '?') return usage_error(&decode_command, "there is no option -%c", optopt);
-    }
-    return EXIT_DONE;
-}
+enum { MAX_CHUNK_BYTES = 1 << 30 };
 
 static int run(int argc, char **argv)
 {
     struct options o = {0};
-    int exit_status = parse_options(argc, argv, &o);
+    const struct option_row rows[] = {
+        {.name = "partial", .kind = OPTION_FLAG, .to = &o.is_partial},
+        {.name = "each", .kind = OPTION_FLAG, .to = &o.has_each},
+        {.name = "chunk", .kind = OPTION_BYTES, .to = &o.chunk, .min = 1, .max = MAX_CHUNK_BYTES},
+        {.name = NULL},
+    };
+    char **words;
+    int n_words;
+    int exit_status = options_parse(&decode_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (argc == optind)
+    if (n_words == 0)
         return usage_error(&decode_command, "say what to decode: sse, json, anthropic or openai");
-    if (argc - optind > 1)
-        return usage_error(&decode_command, "one word too many: \"%s\"", argv[optind + 1]);
-    const char *what = argv[optind];
+    if (n_words > 1) return usage_error(&decode_command, "one word too many: \"%s\"", words[1]);
+    const char *what = words[0];
     if ((o.is_partial || o.has_each) && strcmp(what, "json") != 0)
         return usage_error(&decode_command, "--partial and --each go with json only");
     if (strcmp(what, "sse") == 0) return decode_sse(&o);

@@ -334,6 +334,11 @@ static const char help[] =
     "\n"
     "  --seed N    of what is drawn at random; the same seed gives the same numbers (1)\n"
     "\n"
+    "Example:\n"
+    "  echo "
+    "'{\"id\":1,\"kind\":\"mean\",\"inputs\":{\"metric\":\"steps\",\"x\":[9000,8000,null]}}' |\n"
+    "    weir gate\n"
+    "\n"
     "Exit status: 0 done, 1 some line was wrong, 2 wrong usage.\n";
 
 static int run(int argc, char **argv)

@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command ask_command;
+extern const struct command completion_command;
 extern const struct command decode_command;
 extern const struct command doctor_command;
 extern const struct command gate_command;
@@ -42,6 +43,10 @@ extern const struct command turns_command;
 extern const struct command verify_command;
 extern const struct command watch_command;
 extern const struct command whoami_command;
+
+/* All of them, in the order of the help. */
+extern const struct command *const commands[];
+extern const unsigned n_commands;
 
 /* Says what is wrong with the command line and where help is; returns EXIT_USAGE. */
 int usage_error(const struct command *command, const char *format, ...)

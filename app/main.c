@@ -10,15 +10,15 @@
 #include "command.h"
 #include "output.h"
 
-static const struct command *const commands[] = {
-    &serve_command,  &key_command,    &link_command,   &store_command,  &import_command,
-    &ask_command,    &watch_command,  &trace_command,  &turns_command,  &memory_command,
-    &replay_command, &plan_command,   &series_command, &search_command, &stat_command,
-    &gate_command,   &verify_command, &shield_command, &decode_command, &whoami_command,
-    &doctor_command, &login_command,
+const struct command *const commands[] = {
+    &serve_command,  &key_command,    &link_command,       &store_command,  &import_command,
+    &ask_command,    &watch_command,  &trace_command,      &turns_command,  &memory_command,
+    &replay_command, &plan_command,   &series_command,     &search_command, &stat_command,
+    &gate_command,   &verify_command, &shield_command,     &decode_command, &whoami_command,
+    &doctor_command, &login_command,  &completion_command,
 };
 
-enum { N_COMMANDS = sizeof commands / sizeof *commands };
+const unsigned n_commands = sizeof commands / sizeof *commands;
 
 static const char intro[] = "weir " WEIR_VERSION " - durable streams for AI agents\n"
                             "\n"
@@ -36,14 +36,14 @@ static const char outro[] =
 static void print_help(FILE *to)
 {
     fputs(intro, to);
-    for (int i = 0; i < N_COMMANDS; i++)
+    for (unsigned i = 0; i < n_commands; i++)
         fprintf(to, "  %-10s %s\n", commands[i]->name, commands[i]->summary);
     fputs(outro, to);
 }
 
 static const struct command *find_command(const char *name)
 {
-    for (int i = 0; i < N_COMMANDS; i++)
+    for (unsigned i = 0; i < n_commands; i++)
         if (strcmp(commands[i]->name, name) == 0) return commands[i];
     return NULL;
 }

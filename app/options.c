@@ -119,16 +119,35 @@ static int complain(const struct command *command, const struct option_row *row,
     return usage_error(command, "--%s takes %s, not \"%s\"", row->name, wanted(row->kind), text);
 }
 
+bool option_takes_value(const struct option_row *row)
+{
+    return row->kind != OPTION_FLAG && row->kind != OPTION_UNSET;
+}
+
+/* Who wants the rows of the next command; a program runs one command, in one thread. */
+static option_fn listing_fn;
+static void *listing_user;
+
+void options_each(const struct command *command, option_fn each, void *user)
+{
+    char name[] = "";
+    char *argv[] = {name, NULL};
+    listing_fn = each;
+    listing_user = user;
+    (void)command->run(1, argv);
+    listing_fn = NULL;
+}
+
 int options_parse(const struct command *command, int argc, char **argv,
                   const struct option_row *rows, char ***words, int *n_words)
 {
     struct option known[MAX_ROWS + 1] = {{0}};
-    int n = 0;
-    for (; rows[n].name && n < MAX_ROWS; n++) {
-        bool takes_none = rows[n].kind == OPTION_FLAG || rows[n].kind == OPTION_UNSET;
+    for (int n = 0; rows[n].name && n < MAX_ROWS; n++) {
+        if (listing_fn) listing_fn(listing_user, &rows[n]);
         known[n].name = rows[n].name;
-        known[n].has_arg = takes_none ? no_argument : required_argument;
+        known[n].has_arg = option_takes_value(&rows[n]) ? required_argument : no_argument;
     }
+    if (listing_fn) return EXIT_USAGE;
     opterr = 0;
     for (int c, i = 0; (c = getopt_long(argc, argv, ":", known, &i)) != -1;) {
         const char *word = argv[optind - 1];

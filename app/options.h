@@ -36,6 +36,16 @@ struct option_row {
 };
 
 /*
+ * Hands over the rows of a command instead of running it: each command begins with options_parse(),
+ * and ends there for this once.
+ */
+typedef void (*option_fn)(void *user, const struct option_row *row);
+void options_each(const struct command *command, option_fn each, void *user);
+
+/* Whether it is followed by a value. */
+bool option_takes_value(const struct option_row *row);
+
+/*
  * Sets what the options say and returns EXIT_DONE with *n_words words left at *words, or
  * complains and returns EXIT_USAGE. Rows end with one without a name.
  */
