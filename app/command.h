@@ -21,6 +21,7 @@ struct command {
 };
 
 extern const struct command ask_command;
+extern const struct command chat_command;
 extern const struct command completion_command;
 extern const struct command decode_command;
 extern const struct command doctor_command;

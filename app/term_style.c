@@ -6,6 +6,8 @@
 #include "base/slice.h"
 #include "term_text.h"
 
+enum { SPIN_NS = 100 * 1000 * 1000 };
+
 void term_styled_init(struct term_styled *s, size_t max_bytes)
 {
     weir_buf_init(&s->text, max_bytes);
@@ -83,4 +85,10 @@ unsigned term_row_width(struct weir_slice row)
         row = slice_from(row, n < row.len ? n + 1 : n);
     }
     return width;
+}
+
+struct weir_slice term_spinner(uint64_t now_ns)
+{
+    static const char *const dots[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
+    return weir_slice_of(dots[now_ns / SPIN_NS % (sizeof dots / sizeof *dots)]);
 }

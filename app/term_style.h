@@ -35,3 +35,6 @@ void term_put_styled(struct weir_buf *out, const struct term_styled *s, size_t b
 
 /* The columns of a row that was put so: those of its text. */
 unsigned term_row_width(struct weir_slice row);
+
+/* Braille dots that turn with the time, for what is under way; ten steps a second. */
+struct weir_slice term_spinner(uint64_t now_ns);

@@ -15,7 +15,6 @@
 
 enum {
     ROW_BYTES = 64 << 10,
-    SPIN_MS = 100,
     RATE_TICKS = 20, /* columns of the sparkline */
     RATE_TICK_MS = 250,
     NAME_COLUMNS = 14,
@@ -23,8 +22,6 @@ enum {
     THOUGHT_BYTES = 2048, /* as much of a thought as can matter for one row */
     TEXT_BYTES = 64,
 };
-
-static const char *const spinner[] = {"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"};
 
 struct view {
     const struct ui_state *state;
@@ -442,7 +439,7 @@ static void show_status(struct view *v)
     uint64_t ms = (s->now_ns - begun_ns) / 1000000;
     bool is_away = s->connection == UI_CONNECTING || s->connection == UI_RECONNECTING;
     row_begin(v);
-    row_str(v, spinner[s->now_ns / 1000000 / SPIN_MS % 10], TERM_CODE);
+    row_put(v, term_spinner(s->now_ns), TERM_CODE);
     row_blanks(v, 1);
     put_seconds(v, ms, 0);
     if (s->cancel.is_asking) {

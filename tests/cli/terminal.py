@@ -589,4 +589,5 @@ def main():
     return count.finish()
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())
