@@ -56,6 +56,10 @@ static const char help[] =
     "  --user-turns N     turns of one user that may be in flight (3)\n"
     "  --turn-heartbeat SECONDS  comment lines in the streams of turns, for impatient proxies\n"
     "  --turn-pace TIME   wait before each step of a turn, so that one can watch it\n"
+    "  --user-replies N   replies of one user's chats that may be in flight (3)\n"
+    "  --chat-grace TIME  how long a reply goes on that nobody reads (30s)\n"
+    "  --chat-keep TIME   how long the events of a reply are kept after its end (24h)\n"
+    "  --chat-decision TIME  how long a question about private values is open (60s)\n"
     "  --models FILE      which models agents ask (docs/models.md); without: none\n"
     "  --max-turn-usd USD  no model is asked any more when a turn has cost this: it fails\n"
     "  --record FOLDER    keep what models answer there, as cassettes\n"
@@ -85,6 +89,7 @@ struct serve_words {
     const char *models;
     const char *max_turn_usd;
     const char *jwt;
+    unsigned keep_ms; /* of events of chats; 0: as long as they are by themselves */
 };
 
 /* EXIT_DONE when the words make sense. */
@@ -98,6 +103,7 @@ static int read_words(const struct serve_words *w, struct server_options *o, str
     else if (strcmp(w->log, "off") == 0) o->trace = NULL;
     else if (strcmp(w->log, "text") != 0)
         return usage_error(&serve_command, "--log is text, json or off, not \"%s\"", w->log);
+    o->chats.keep_ms = w->keep_ms;
     if (!o->tls_cert != !o->tls_key)
         return usage_error(&serve_command, "--tls-cert and --tls-key go together");
     if (w->jwt && o->is_open)
@@ -138,6 +144,10 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"user-turns", OPTION_COUNT, &o->turns.user_turns, 1, TURN_MAX_USER_TURNS},
         {"turn-heartbeat", OPTION_TIME, &o->turn_heartbeat_ms, 100, MAX_TIME_MS},
         {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_PACE_MS},
+        {"user-replies", OPTION_COUNT, &o->chats.user_replies, 1, TURN_MAX_USER_TURNS},
+        {"chat-grace", OPTION_TIME, &o->chats.grace_ms, 1, MAX_TIME_MS},
+        {"chat-keep", OPTION_TIME, &w->keep_ms, 1, MAX_TIME_MS},
+        {"chat-decision", OPTION_TIME, &o->chats.decision_ms, 1, MAX_TIME_MS},
         {"models", OPTION_TEXT, &w->models, 0, 0},
         {"max-turn-usd", OPTION_TEXT, &w->max_turn_usd, 0, 0},
         {"record", OPTION_TEXT, &o->models.record, 0, 0},

@@ -31,7 +31,8 @@ static const char answer_fields[] =
     "X-Request-Id, Retry-After, Stream-Next-Offset, Stream-Cursor, Stream-Up-To-Date, "
     "Stream-Closed, "
     "Stream-SSE-Data-Encoding, ETag, Location, Producer-Epoch, Producer-Seq, "
-    "Producer-Expected-Seq, Producer-Received-Seq, Weir-Last-Id, Weir-Sealed, Idempotent-Replayed";
+    "Producer-Expected-Seq, Producer-Received-Seq, Weir-Last-Id, Weir-Sealed, Idempotent-Replayed, "
+    "Weir-Message-Id, Weir-Conversation-Id";
 
 /* It says nothing that is secret, so whoever asks is told; Allow-Origin is what decides. */
 static void put_preflight(struct exchange *ex, struct weir_slice allow)

@@ -51,6 +51,13 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/turns/:id/replay", turns_replay, SCOPE_READ, 0, "turns.replay"},
     {HTTP_POST, "/v1/turns/:id/cancel", turns_cancel_post, SCOPE_WRITE, 0, "turns.cancel"},
 
+    {HTTP_POST, "/ai/chat", chat_post, SCOPE_WRITE, 0, "chat.create"},
+    {HTTP_GET, "/ai/chat", chat_get, SCOPE_READ, ROUTE_KEY_IN_QUERY, "chat.attach"},
+    {HTTP_POST, "/ai/chat/direct/stream", chat_direct_post, SCOPE_WRITE, 0, "chat.direct"},
+    {HTTP_POST, "/api/chat/dlp-decision", chat_decision_post, SCOPE_WRITE, 0, "chat.decide"},
+    {HTTP_GET, "/v1/conversations", conversations_list, SCOPE_READ, 0, "conversations.list"},
+    {HTTP_GET, "/v1/conversations/:id", conversations_get, SCOPE_READ, 0, "conversations.get"},
+
     {HTTP_GET, "/v1/memory", memory_list, SCOPE_READ, 0, "memory.list"},
     {HTTP_POST, "/v1/memory", memory_post, SCOPE_WRITE, 0, "memory.create"},
     {HTTP_GET, "/v1/memory/:id", memory_get, SCOPE_READ, 0, "memory.get"},

@@ -89,6 +89,22 @@ def use_turns(r):
     r.ask("GET", "/v1/turns?limit=x")
 
 
+def use_chats(r):
+    hello = {"messages": [{"role": "user", "content": "Hello"}]}
+    r.ask("POST", "/ai/chat", JSON_FIELDS, to_json(hello))
+    made = r.ask("POST", "/ai/chat/direct/stream", JSON_FIELDS, to_json({**hello, "stream": False})).json()
+    path = f"/v1/conversations/{made['conversationId']}"
+    r.ask("POST", "/ai/chat", JSON_FIELDS, to_json({**hello, "conversationId": "x"}))
+    r.ask("POST", "/ai/chat", [*JSON_FIELDS, ("Last-Event-ID", f"{made['messageId']}:0")], b"")
+    r.ask("GET", "/ai/chat")
+    r.ask("GET", "/ai/chat", [("Last-Event-ID", "x")])
+    r.ask("GET", "/ai/chat?conversationId=conv_nobody")
+    r.ask("POST", "/api/chat/dlp-decision", JSON_FIELDS, b'{"decisionId":"dlp_x","choice":"redact"}')
+    r.ask("POST", "/api/chat/dlp-decision", JSON_FIELDS, b'{"decisionId":"dlp_x","choice":"x"}')
+    r.ask("GET", "/v1/conversations?limit=1")
+    r.ask("GET", path)
+
+
 def use_memory(r):
     entry = r.ask("POST", "/v1/memory", JSON_FIELDS, b'{"category":"goal","text":"x","data":[1]}').json()
     path = f"/v1/memory/{entry['id']}"
@@ -184,7 +200,7 @@ def use_operation(r):
 def document_is_openapi_and_real_answers_are_what_it_says():
     with Server("--webhook-allow", "127.0.0.1") as server:
         recorder = Recorder(server)
-        for use in (use_data, use_turns, use_memory, use_streams, use_hooks, use_operation):
+        for use in (use_data, use_turns, use_chats, use_memory, use_streams, use_hooks, use_operation):
             use(recorder)
         expect(len(recorder.answers) > 80, "answers", len(recorder.answers))
         validate(document_of(server), recorder.answers)
