@@ -9,6 +9,8 @@
  *   draft.c         making a reply
  *   transcript.c    what a reply has shown so far, from its log
  *   reply.c         the one step of a reply: passes
+ *   privacy.c       what is private in a request: finding it, deciding, redacting
+ *   tools.c         calls of tools
  *   finish.c        how a reply ends
  *   result.c        what a reply said, for those who did not watch
  *   builtin.c       replies without a model
@@ -228,6 +230,7 @@ struct attempt {
     struct reply *reply;
     struct asker asker;
     struct guard *guard;      /* NULL: not loaded yet */
+    struct guard *strict;     /* to which nothing is allowed; NULL: not needed */
     uint64_t guard_version;   /* that was handed out and kept */
     struct snapshot *leaving; /* what looks at a request that is under way; NULL: nobody */
     size_t n_text;            /* bytes of text that recorded answers have shown, in this pass */
@@ -248,8 +251,16 @@ struct pass {
     unsigned first, n; /* new messages */
     enum pii_action wish;
     bool shows_raw, has_sources;
-    struct weir_buf messages; /* JSON of the request's, but for the end of the list */
-    unsigned n_tools;         /* calls of tools so far */
+    struct weir_buf messages;    /* JSON of the request's, but for the end of the list */
+    struct weir_buf preview;     /* what came since the last look, as text */
+    size_t fresh_at;             /* where that begins in the messages */
+    unsigned round;              /* calls of models that were answered */
+    unsigned n_rounds;           /* of these, those that wanted tools */
+    unsigned n_tools;            /* calls of tools so far */
+    unsigned n_resolved, n_maps; /* events of these types that the pass has come to */
+    enum decision_choice choice; /* for the rest of the reply; DECISION_OPEN: none yet */
+    const char *decider;
+    bool has_found, is_blocked;
     uint64_t n_input, n_output;
     char model[MODEL_NAME_BYTES];
 };
@@ -263,10 +274,37 @@ void replies_forget_attempts(struct chats *c);
 
 /* An event, which the transcript has from now on. */
 WEIR_MUST_CHECK enum weir_status pass_emit(struct pass *p, const char *type, struct weir_buf *json);
+/* The same without sending it: somebody else does. */
+WEIR_MUST_CHECK enum weir_status pass_note(struct pass *p, const char *type,
+                                           struct weir_slice json);
 /* Text of weir's own, as tokens; what was shown already is left out. */
 WEIR_MUST_CHECK enum weir_status pass_say(struct pass *p, struct weir_slice text);
 /* Keeps and hands out what is new in the map, before anything with it in can be durable. */
 WEIR_MUST_CHECK enum weir_status pass_keep_values(struct pass *p);
+
+/* ---- privacy.c ---- */
+
+/*
+ * Writes the messages as they may leave. p->is_blocked: nothing may, and the output of the step
+ * says so. WEIR_PENDING: the user is asked.
+ */
+WEIR_MUST_CHECK enum weir_status pass_protect(struct pass *p, struct weir_buf *out);
+/* Who looks at what leaves for the last time; NULL: nobody. */
+const struct guard *pass_egress(const struct pass *p);
+/* The reply ends as one that is blocked. */
+WEIR_MUST_CHECK enum weir_status pass_block(struct pass *p, const char *reason,
+                                            const struct guard_report *report);
+WEIR_MUST_CHECK enum weir_status pass_block_residue(struct pass *p);
+
+/* ---- tools.c ---- */
+
+/* Runs what an answer asks for, and adds the results to the messages. */
+WEIR_MUST_CHECK enum weir_status tools_answer(struct pass *p, const struct weir_json *content,
+                                              bool is_last);
+/* Runs one tool for ourselves: `out` has its result with values, or what went wrong, as JSON. */
+WEIR_MUST_CHECK enum weir_status tools_use(struct pass *p, const char *name,
+                                           const struct weir_json *input, struct weir_buf *out,
+                                           bool *is_error);
 
 /* ---- builtin.c ---- */
 

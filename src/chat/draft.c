@@ -30,7 +30,7 @@ struct draft {
     struct weir_buf text;     /* of one message */
     struct weir_buf redacted; /* the same */
     size_t ends[CHAT_MAX_MESSAGES];
-    unsigned n_new;
+    unsigned n_new, n_again; /* messages; again: that are stored already, and asked again */
     struct weir_buf input;
 };
 
@@ -98,11 +98,20 @@ struct matching {
     struct draft *draft;
     const struct weir_json *next; /* of the given ones */
     bool is_same;
+    const struct weir_json *last; /* of the given ones that are stored */
+    bool is_open;                 /* and has no answer: neither one nor that it was not sent */
 };
 
-static bool is_incomplete(const struct weir_json *stored)
+static bool is_user(const struct weir_json *message)
 {
-    return weir_json_type_of(weir_json_get_str(stored, "incomplete")) == WEIR_JSON_TRUE;
+    return weir_slice_is(weir_json_text(weir_json_get_str(message, "role")), "user");
+}
+
+/* One that was cut, or not sent: not everybody repeats it. */
+static bool may_be_missing(const struct weir_json *stored)
+{
+    return weir_json_type_of(weir_json_get_str(stored, "incomplete")) == WEIR_JSON_TRUE ||
+           weir_json_type_of(weir_json_get_str(stored, "blocked")) == WEIR_JSON_TRUE;
 }
 
 /* Whether a given message is this stored one, with its values restored. */
@@ -123,7 +132,6 @@ static enum weir_status compare(struct draft *d, const struct weir_json *given,
     return st;
 }
 
-/* An assistant's message that was cut is not everybody's to repeat. */
 static enum weir_status match(void *user, unsigned n, const struct weir_json *stored)
 {
     struct matching *m = user;
@@ -133,8 +141,11 @@ static enum weir_status match(void *user, unsigned n, const struct weir_json *st
     enum weir_status st = WEIR_OK;
     if (m->next) st = compare(m->draft, m->next, stored, &is_same);
     if (st != WEIR_OK) return st;
-    if (is_same) m->next = weir_json_next(m->next);
-    else m->is_same = is_incomplete(stored);
+    m->is_open = is_user(stored) && !may_be_missing(stored);
+    if (is_same) {
+        m->last = m->next;
+        m->next = weir_json_next(m->next);
+    } else m->is_same = may_be_missing(stored);
     return WEIR_OK;
 }
 
@@ -147,8 +158,12 @@ static enum weir_status find_new(struct chat_draft *draft, const struct weir_jso
     *first = m.next;
     if (d->conversation.n_messages == 0) return WEIR_OK;
     enum weir_status st = messages_each(draft->chats->store, d->conversation.id, 0, match, &m);
-    if (st == WEIR_OK && m.is_same) *first = m.next;
-    return st;
+    if (st != WEIR_OK || !m.is_same) return st;
+    *first = m.next;
+    /* Asked again: what has no answer gets one, what was not sent is looked at anew. */
+    if (!m.next && m.is_open) d->n_again = 1;
+    else if (!m.next && is_user(m.last)) *first = m.last;
+    return WEIR_OK;
 }
 
 /* ---- storing them ---- */
@@ -190,7 +205,7 @@ static enum weir_status add_messages(struct chat_draft *draft, const struct weir
     }
     if (st != WEIR_OK) return st;
     /* There is something to reply to, or there is nothing to do. */
-    bool is_question = weir_slice_is(weir_json_text(weir_json_get_str(last, "role")), "user");
+    bool is_question = is_user(last) || ((struct draft *)draft->impl)->n_again > 0;
     return is_question ? WEIR_OK : WEIR_BAD_FIELD;
 }
 
@@ -261,9 +276,9 @@ static void put_input(struct weir_buf *out, const struct chat_draft *draft, unsi
     weir_json_put_key(out, "agent");
     weir_json_put_str(out, d->agent);
     weir_json_put_key(out, "first");
-    weir_json_put_uint(out, d->conversation.n_messages);
+    weir_json_put_uint(out, d->conversation.n_messages - d->n_again);
     weir_json_put_key(out, "n");
-    weir_json_put_uint(out, d->n_new);
+    weir_json_put_uint(out, d->n_new + d->n_again);
     weir_json_put_key(out, "wish");
     weir_json_put_str(out, pii_action_name(d->wish));
     weir_json_put_key(out, "showsRaw");

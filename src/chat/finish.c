@@ -160,6 +160,38 @@ static void keep_message(struct ending *e)
     weir_buf_fini(&redacted);
 }
 
+/* What was not sent is not sent with the next message either. */
+static enum weir_status mark(void *user, unsigned n, const struct weir_json *message)
+{
+    struct ending *e = user;
+    char id[MESSAGE_ID_BYTES];
+    struct weir_buf body;
+    weir_buf_init(&body, CHAT_BODY_BYTES);
+    weir_json_put_begin_object(&body);
+    for (const struct weir_json *m = weir_json_first(message); m; m = weir_json_next(m)) {
+        weir_json_put_key_slice(&body, weir_json_key(m));
+        weir_json_put_value(&body, m);
+    }
+    weir_json_put_key(&body, "blocked");
+    weir_json_put_bool(&body, true);
+    weir_json_put_end_object(&body);
+    enum weir_status st = weir_buf_status(&body);
+    if (st == WEIR_OK)
+        flow_put(e->step, message_key(id, e->conversation.id, n), DOC_ANY_VERSION,
+                 weir_buf_slice(&body));
+    weir_buf_fini(&body);
+    return st;
+}
+
+static enum weir_status mark_unsent(struct ending *e)
+{
+    int64_t first = 0;
+    bool is_unsent = weir_json_type_of(weir_json_get_str(e->output, "unsent")) == WEIR_JSON_TRUE;
+    if (!is_unsent || !weir_json_int64(weir_json_get_str(e->input, "first"), &first))
+        return WEIR_OK;
+    return messages_each(e->chats->store, e->conversation.id, (unsigned)first, mark, e);
+}
+
 /* ---- the documents ---- */
 
 static void keep_conversation(struct ending *e)
@@ -292,6 +324,7 @@ void reply_on_end(struct flow_step *s, const struct flow_end *end)
     /* A conversation that is gone, or damaged, does not keep its reply from ending. */
     bool has_conversation = st == WEIR_OK;
     if (st == WEIR_NOT_FOUND || st == WEIR_CORRUPT) st = WEIR_OK;
+    if (has_conversation) st = mark_unsent(&e);
     if (st == WEIR_OK) {
         if (has_conversation) {
             keep_message(&e);

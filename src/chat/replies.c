@@ -188,6 +188,59 @@ void chats_decided(struct chats *c, struct weir_slice message)
 
 /* ---- what is due ---- */
 
+/* A deadline on its way into the store. */
+struct expiry {
+    struct chats *chats;
+    struct commit *commit;
+    int64_t now_ms;
+    char decision[DECISION_ID_BYTES];
+    char message[CHAT_MESSAGE_LEN + 1];
+};
+
+static enum weir_status decide_expiry(void *user, struct commit_view *view, struct commit *c)
+{
+    const struct expiry *e = user;
+    return decision_expire(weir_slice_of(e->decision), e->now_ms, view, c);
+}
+
+static void on_expired(void *user, const struct commit_result *result)
+{
+    struct expiry *e = user;
+    struct chats *c = e->chats;
+    enum weir_status st = result->status;
+    if (st == WEIR_OK) atomic_fetch_add(&c->n_timed_out, 1);
+    commit_free(e->commit);
+    /* Answered before, or written now: it goes on. All else is tried again. */
+    if (st == WEIR_OK || st == WEIR_NOT_FOUND) reply_wake(c, weir_slice_of(e->message));
+    mem_free(e);
+    pthread_mutex_lock(&c->lock);
+    c->n_expiring--;
+    pthread_cond_signal(&c->due);
+    pthread_mutex_unlock(&c->lock);
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void expire(struct chats *c, struct reply *r, int64_t now_ms)
+{
+    enum { AGAIN_MS = 1000 };
+    struct expiry *e = mem_zalloc(sizeof *e);
+    struct commit *commit = e ? commit_new(0) : NULL;
+    r->decision_at = now_ms + AGAIN_MS;
+    set_due(c, r);
+    if (!commit) {
+        mem_free(e);
+        return;
+    }
+    *e = (struct expiry){.chats = c, .commit = commit, .now_ms = now_ms};
+    memcpy(e->decision, r->decision, sizeof e->decision);
+    memcpy(e->message, r->id, sizeof e->message);
+    c->n_expiring++;
+    pthread_mutex_unlock(&c->lock);
+    commit_decide(commit, false, decide_expiry, e);
+    store_commit(c->store, commit, on_expired, e);
+    pthread_mutex_lock(&c->lock);
+}
+
 /* Whether it was too late or not: it ends. */
 static void on_cancelled(void *user, const struct commit_result *result)
 {
@@ -245,6 +298,7 @@ void replies_fire(struct chats *c, int64_t now_ms)
     while ((node = heap_peek(&c->timers)) && node->due <= (uint64_t)now_ms) {
         struct reply *r = CONTAINER_OF(node, struct reply, timer);
         if (is_due(r->forget_at, now_ms)) forget(c, r, now_ms);
+        else if (is_due(r->decision_at, now_ms)) expire(c, r, now_ms);
         else abandon(c, r);
     }
 }

@@ -14,6 +14,7 @@
 #include <stdio.h>
 
 #include "agent/llm_prompt.h"
+#include "agent/tool.h"
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -25,6 +26,7 @@ enum {
     BACKOFF_MS = 500,
     LIMIT_MS = 20 * 60 * 1000, /* of an attempt, decisions included */
     SYSTEM_BYTES = 64 << 10,
+    TOOLS_BYTES = 256 << 10,
     TOKEN_BYTES = 1024, /* of one event of weir's own text */
 };
 
@@ -34,8 +36,9 @@ static const char go_on[] =
 
 /* ---- what is shown ---- */
 
-static enum weir_status note(struct reply *r, const char *type, struct weir_slice json)
+enum weir_status pass_note(struct pass *p, const char *type, struct weir_slice json)
 {
+    struct reply *r = p->reply;
     pthread_mutex_lock(&r->lock);
     enum weir_status st = transcript_add(&r->transcript, weir_slice_of(type), json);
     pthread_mutex_unlock(&r->lock);
@@ -45,7 +48,7 @@ static enum weir_status note(struct reply *r, const char *type, struct weir_slic
 enum weir_status pass_emit(struct pass *p, const char *type, struct weir_buf *json)
 {
     enum weir_status st = weir_buf_status(json);
-    if (st == WEIR_OK) st = note(p->reply, type, weir_buf_slice(json));
+    if (st == WEIR_OK) st = pass_note(p, type, weir_buf_slice(json));
     if (st == WEIR_OK) flow_emit(p->step, type, weir_buf_slice(json));
     return st;
 }
@@ -146,6 +149,17 @@ static enum weir_status load_values(struct pass *p)
 
 /* ---- the request ---- */
 
+static uint64_t get_uint(const struct weir_json *json, const char *key)
+{
+    int64_t n = 0;
+    return weir_json_int64(weir_json_get_str(json, key), &n) && n > 0 ? (uint64_t)n : 0;
+}
+
+static bool is_true(const struct weir_json *json, const char *key)
+{
+    return weir_json_type_of(weir_json_get_str(json, key)) == WEIR_JSON_TRUE;
+}
+
 static void put_block(struct weir_buf *out, const char *role, struct weir_slice text)
 {
     weir_json_put_begin_object(out);
@@ -163,17 +177,33 @@ static void put_block(struct weir_buf *out, const char *role, struct weir_slice 
     weir_json_put_end_object(out);
 }
 
+/* What is new has its values again, for the look at it. */
+static enum weir_status add_text(struct pass *p, bool is_user, bool is_new, struct weir_slice text)
+{
+    struct weir_buf plain;
+    weir_buf_init(&plain, CHAT_BODY_BYTES);
+    if (is_new) {
+        values_restore_text(p->attempt->guard, text, &plain);
+        if (is_user && p->preview.len > 0) weir_buf_append_char(&p->preview, '\n');
+        if (is_user) weir_buf_append_slice(&p->preview, text);
+        text = weir_buf_slice(&plain);
+    }
+    enum weir_status st = weir_buf_status(&plain);
+    if (st == WEIR_OK) put_block(&p->messages, is_user ? "user" : "assistant", text);
+    weir_buf_fini(&plain);
+    return st == WEIR_OK ? weir_buf_status(&p->messages) : st;
+}
+
 static enum weir_status add_history(void *user, unsigned n, const struct weir_json *message)
 {
     struct pass *p = user;
     struct weir_slice text = weir_json_text(weir_json_get_str(message, "content"));
     bool is_user = weir_slice_is(weir_json_text(weir_json_get_str(message, "role")), "user");
     bool is_first = p->messages.len <= 1;
-    if (n >= p->first + p->n) return WEIR_OK;
+    if (n >= p->first + p->n || is_true(message, "blocked")) return WEIR_OK;
     /* A model is told nothing empty, and the person begins. */
     if (text.len == 0 || (is_first && !is_user)) return WEIR_OK;
-    put_block(&p->messages, is_user ? "user" : "assistant", text);
-    return weir_buf_status(&p->messages);
+    return add_text(p, is_user, n >= p->first, text);
 }
 
 static enum weir_status build_history(struct pass *p)
@@ -189,7 +219,7 @@ static enum weir_status fail_by_model(struct pass *p, const struct model_answer 
 {
     snprintf(p->attempt->why, sizeof p->attempt->why, "%s",
              answer->why && answer->why[0] ? answer->why : weir_status_text(answer->status));
-    return answer->status == WEIR_FORBIDDEN ? WEIR_FORBIDDEN : WEIR_UPSTREAM;
+    return WEIR_UPSTREAM;
 }
 
 static void count(struct pass *p, const struct model_answer *answer)
@@ -228,27 +258,43 @@ static void hold_values(struct pass *p)
     values_unref(p->chats, old);
 }
 
-static enum weir_status ask(struct pass *p, const struct call_found **found)
+static enum weir_status ask_for(struct pass *p, struct weir_slice messages,
+                                const struct call_found **found)
 {
-    struct weir_buf system;
-    size_t len = p->messages.len;
+    struct weir_buf system, tools;
     const struct prompt *prompt = prompt_find(p->agent.len > 0 ? "chat" : "chat_direct");
     weir_buf_init(&system, SYSTEM_BYTES);
+    weir_buf_init(&tools, TOOLS_BYTES);
     weir_buf_append_str(&system, prompt->system);
-    weir_json_put_end_array(&p->messages);
-    enum weir_status st = weir_buf_status(&p->messages);
+    if (p->agent.len > 0) tools_put(&tools);
+    enum weir_status st = weir_buf_status(&tools);
     if (st == WEIR_OK) st = weir_buf_status(&system);
     hold_values(p);
-    if (st == WEIR_OK)
-        st = asker_ask(&p->attempt->asker,
-                       &(struct model_request){.role = MODEL_MAIN,
-                                               .purpose = "chat",
-                                               .system = weir_buf_slice(&system),
-                                               .messages = weir_buf_slice(&p->messages)},
-                       "chat", found);
-    p->messages.len = len; /* the list goes on */
+    struct model_request request = {.role = MODEL_MAIN,
+                                    .purpose = "chat",
+                                    .system = weir_buf_slice(&system),
+                                    .messages = messages,
+                                    .tools = weir_buf_slice(&tools),
+                                    .guard = pass_egress(p)};
+    if (st == WEIR_OK) st = asker_ask(&p->attempt->asker, &request, "chat", found);
     weir_buf_fini(&system);
+    weir_buf_fini(&tools);
     return st;
+}
+
+/* An answer that is whole; or p->is_blocked. */
+static enum weir_status ask(struct pass *p, const struct call_found **found)
+{
+    struct weir_buf messages;
+    weir_buf_init(&messages, 2 * MODEL_REQUEST_BYTES);
+    enum weir_status st = pass_protect(p, &messages);
+    if (st == WEIR_OK && !p->is_blocked) st = ask_for(p, weir_buf_slice(&messages), found);
+    weir_buf_fini(&messages);
+    if (st != WEIR_OK || p->is_blocked) return st;
+    const struct model_answer *answer = &(*found)->answer;
+    count(p, answer);
+    if (answer->status == WEIR_FORBIDDEN) return pass_block_residue(p);
+    return answer->status == WEIR_OK ? WEIR_OK : fail_by_model(p, answer);
 }
 
 static enum weir_status ask_model(struct pass *p)
@@ -256,27 +302,26 @@ static enum weir_status ask_model(struct pass *p)
     for (;;) {
         const struct call_found *f;
         enum weir_status st = ask(p, &f);
-        if (st != WEIR_OK) return st;
-        count(p, &f->answer);
-        if (f->answer.status != WEIR_OK) return fail_by_model(p, &f->answer);
-        if (f->answer.stop != MODEL_STOP_CUT) return WEIR_OK;
-        add_answer(p, f);
-        put_block(&p->messages, "user", weir_slice_of(go_on));
+        if (st != WEIR_OK || p->is_blocked) return st;
+        const struct weir_json *content = weir_json_get_str(f->json, "content");
+        bool wants_tools = f->answer.stop == MODEL_STOP_TOOL && p->agent.len > 0;
+        if (f->answer.stop == MODEL_STOP_CUT) {
+            add_answer(p, f);
+            p->fresh_at = p->messages.len;
+            put_block(&p->messages, "user", weir_slice_of(go_on));
+            p->round++;
+        } else if (wants_tools && p->n_rounds < CHAT_TOOL_ROUNDS) {
+            add_answer(p, f);
+            st = tools_answer(p, content, ++p->n_rounds == CHAT_TOOL_ROUNDS);
+            if (st != WEIR_OK) return st;
+            p->round++;
+        } else {
+            return WEIR_OK;
+        }
     }
 }
 
 /* ---- a pass ---- */
-
-static uint64_t get_uint(const struct weir_json *json, const char *key)
-{
-    int64_t n = 0;
-    return weir_json_int64(weir_json_get_str(json, key), &n) && n > 0 ? (uint64_t)n : 0;
-}
-
-static bool is_true(const struct weir_json *json, const char *key)
-{
-    return weir_json_type_of(weir_json_get_str(json, key)) == WEIR_JSON_TRUE;
-}
 
 static enum weir_status pass_begin(struct pass *p, struct attempt *a, struct arena *arena)
 {
@@ -294,6 +339,7 @@ static enum weir_status pass_begin(struct pass *p, struct attempt *a, struct are
                        .has_sources = is_true(input, "hasSources"),
                        .model = "builtin"};
     weir_buf_init(&p->messages, MODEL_REQUEST_BYTES);
+    weir_buf_init(&p->preview, MODEL_REQUEST_BYTES);
     a->n_text = 0;
     if (!input) return WEIR_IO;
     if (!pii_action_parse(weir_json_text(weir_json_get_str(input, "wish")), &p->wish))
@@ -327,8 +373,9 @@ static enum weir_status run_pass(struct attempt *a, struct arena *arena)
     struct pass p;
     enum weir_status st = pass_begin(&p, a, arena);
     if (st == WEIR_OK) st = p.chats->has_model ? ask_model(&p) : builtin_reply(&p);
-    if (st == WEIR_OK) put_output(&p);
+    if (st == WEIR_OK && !p.is_blocked) put_output(&p);
     weir_buf_fini(&p.messages);
+    weir_buf_fini(&p.preview);
     return st;
 }
 
@@ -359,6 +406,7 @@ static void attempt_free(struct attempt *a)
 {
     asker_fini(&a->asker);
     guard_free(a->guard);
+    guard_free(a->strict);
     values_unref(a->chats, a->leaving);
     weir_buf_fini(&a->out);
     reply_unpin(a->chats, a->reply);

@@ -39,6 +39,7 @@ struct scene {
     unsigned cut_after; /* deltas of a held call that are told */
 };
 static struct scene *stage;
+static bool desk_is_local; /* the model is no external one */
 static struct models the_models;
 static struct model_call open_calls[MAX_CALLS];
 
@@ -56,6 +57,13 @@ bool models_has(const struct models *m, enum model_role role)
 {
     (void)m;
     return role == MODEL_MAIN;
+}
+
+bool models_is_external(const struct models *m, enum model_role role)
+{
+    (void)m;
+    (void)role;
+    return !desk_is_local;
 }
 
 static inline void tell_deltas(unsigned k)
@@ -395,6 +403,45 @@ static inline void check_log(const char *last)
     snprintf(want, sizeof want, "id: %u\nevent: %s\n", n, last);
     if (!says(event_text, want)) fprintf(stderr, "%s", event_text);
     T_OK(says(event_text, want));
+}
+
+/* ---- decisions ---- */
+
+static inline enum weir_status answer_decision(void *user, struct commit_view *view,
+                                               struct commit *c)
+{
+    return decision_decide(user, view, c);
+}
+
+/* The id of the question in event_text. */
+static inline void find_decision(char out[DECISION_ID_BYTES])
+{
+    const char *at = strstr(event_text, "\"decisionId\":\"");
+    T_OK(at);
+    snprintf(out, DECISION_ID_BYTES, "%s", at ? at + strlen("\"decisionId\":\"") : "");
+}
+
+static inline enum weir_status decide_as(const char *id, enum decision_choice choice,
+                                         bool is_remembered)
+{
+    struct decision_answer a = {.owner = SLICE("ann"),
+                                .id = weir_slice_of(id),
+                                .choice = choice,
+                                .is_remembered = is_remembered,
+                                .now_ms = clock_wall_ms(&desk.clock.clock)};
+    struct commit *c = commit_new(0);
+    commit_decide(c, false, answer_decision, &a);
+    enum weir_status st = store_commit_wait(desk.store, c).status;
+    if (st == WEIR_OK) chats_decided(desk.chats, weir_slice_of(a.message));
+    return st;
+}
+
+static inline bool has_event(const char *id, const char *type)
+{
+    char line[64];
+    look(id);
+    snprintf(line, sizeof line, "event: %s\n", type);
+    return says(event_text, line);
 }
 
 static inline void run_with(struct made *m, const char *messages, const struct wish *w)
