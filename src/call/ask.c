@@ -29,7 +29,7 @@ enum {
     THOUGHT_BYTES = 1024,                        /* of one delta */
     TEXT_BYTES = 2 * MODEL_ANSWER_BYTES,         /* that may wait to be sent */
     REQUEST_BYTES = MODEL_REQUEST_BYTES * 3 / 2, /* as JSON, so that its document can be */
-    EVENT_BYTES = 16 << 10,
+    EVENT_BYTES = 1 << 20,
     WARNING_BYTES = 512,
 };
 
@@ -151,7 +151,9 @@ static void say_again(struct asker *a, struct weir_slice text)
     struct weir_buf json;
     weir_buf_init(&json, EVENT_BYTES);
     while (text.len > 0) {
-        size_t n = first_delta(text);
+        size_t n = first_delta(text), ready = n;
+        if (n < text.len && a->host->ready) ready = a->host->ready(a, slice_of(text.ptr, n), false);
+        if (ready > 0) n = ready;
         weir_buf_reset(&json);
         a->host->put_text(a, &json, slice_of(text.ptr, n));
         if (weir_buf_status(&json) != WEIR_OK) break;

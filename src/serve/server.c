@@ -409,6 +409,8 @@ static enum weir_status open_turns(struct server *s, struct server_error *e)
     enum weir_status st = open_models(s, e);
     if (st != WEIR_OK) return st;
     options.models = s->models;
+    options.policy = s->privacy.policy;
+    options.vault = s->privacy.vault;
     st = turns_new(&s->turns, s->store, &options);
     if (st == WEIR_OK)
         st = imports_new(&s->imports, s->store, s->turns, s->options.folder, s->options.clock);

@@ -95,7 +95,7 @@ struct server_options {
     size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
     struct store_options store; /* on_news and user are the server's own */
     struct server_limits limits;
-    struct turns_options turns;              /* clock, trace and models are the server's own */
+    struct turns_options turns; /* clock, trace, models, policy, vault are the server's own */
     const struct model_config *model_config; /* whom agents ask; NULL: nobody. Borrowed */
     struct models_options models;            /* clock and trace are the server's own */
     struct chats_options chats; /* clock, trace, models, policy, vault are the server's own */

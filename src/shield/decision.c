@@ -237,3 +237,17 @@ void audit_append(struct commit *c, const struct audit_entry *e)
     weir_buf_fini(&frame);
     weir_buf_fini(&json);
 }
+
+static void on_written(void *user, const struct commit_result *result)
+{
+    (void)result;
+    commit_free(user);
+}
+
+void audit_write(struct store *store, const struct audit_entry *e)
+{
+    struct commit *c = commit_new(AUDIT_BYTES);
+    if (!c) return;
+    audit_append(c, e);
+    store_commit(store, c, on_written, c);
+}

@@ -79,3 +79,5 @@ struct audit_entry {
 /* The JSON alone, and the event in a commit. */
 void audit_put(struct weir_buf *out, const struct audit_entry *e);
 void audit_append(struct commit *c, const struct audit_entry *e);
+/* The event alone, for what happens without a commit. Does not wait, and nobody is told. */
+void audit_write(struct store *store, const struct audit_entry *e);

@@ -555,44 +555,66 @@ static void put_allowed(const struct guard *g, struct weir_buf *out)
     weir_json_put_end_array(out);
 }
 
+static void put_map(const struct guard *g, struct weir_buf *out)
+{
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, "tokens");
+    token_map_write(g->tokens, out);
+    weir_json_put_key(out, "allowed");
+    put_allowed(g, out);
+    weir_json_put_end_object(out);
+}
+
 enum weir_status guard_seal(const struct guard *g, const struct vault *vault,
                             struct weir_slice bound, struct weir_buf *out)
 {
     struct weir_buf plain;
     weir_buf_init(&plain, MAP_BYTES);
-    weir_json_put_begin_object(&plain);
-    weir_json_put_key(&plain, "tokens");
-    token_map_write(g->tokens, &plain);
-    weir_json_put_key(&plain, "allowed");
-    put_allowed(g, &plain);
-    weir_json_put_end_object(&plain);
+    put_map(g, &plain);
     enum weir_status st = weir_buf_status(&plain);
     if (st == WEIR_OK) st = vault_seal(vault, bound, weir_buf_slice(&plain), out);
     wipe(&plain);
     return st;
 }
 
-static enum weir_status read_map(struct guard *g, const struct weir_json *map)
+static enum weir_status read_map(struct guard *g, struct weir_slice text)
 {
-    enum weir_status st = token_map_read(g->tokens, weir_json_get_str(map, "tokens"));
-    const struct weir_json *v = weir_json_first(weir_json_get_str(map, "allowed"));
+    const struct weir_json *map;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    if (!doc) return WEIR_NOMEM;
+    enum weir_status st = weir_json_parse(doc, text, &map, NULL);
+    if (st == WEIR_OK) st = token_map_read(g->tokens, weir_json_get_str(map, "tokens"));
+    const struct weir_json *v = NULL;
+    if (st == WEIR_OK) v = weir_json_first(weir_json_get_str(map, "allowed"));
     for (; st == WEIR_OK && v; v = weir_json_next(v)) st = allow(g, weir_json_text(v));
     g->n_changes = 0;
-    return st == WEIR_INVALID ? WEIR_CORRUPT : st;
+    weir_json_doc_free(doc);
+    return st == WEIR_OK || st == WEIR_NOMEM || st == WEIR_LIMIT ? st : WEIR_CORRUPT;
+}
+
+struct guard *guard_copy(const struct guard *g)
+{
+    struct weir_buf map;
+    struct guard *copy = guard_new(g->policy);
+    if (!copy) return NULL;
+    weir_buf_init(&map, MAP_BYTES);
+    put_map(g, &map);
+    enum weir_status st = weir_buf_status(&map);
+    if (st == WEIR_OK) st = read_map(copy, weir_buf_slice(&map));
+    wipe(&map);
+    if (st == WEIR_OK) return copy;
+    guard_free(copy);
+    return NULL;
 }
 
 enum weir_status guard_unseal(struct guard *g, const struct vault *vault, struct weir_slice bound,
                               struct weir_slice sealed)
 {
     struct weir_buf plain;
-    const struct weir_json *map;
     if (sealed.len == 0) return WEIR_OK;
     weir_buf_init(&plain, MAP_BYTES);
-    struct weir_json_doc *doc = weir_json_doc_new(0);
-    enum weir_status st = doc ? vault_unseal(vault, bound, sealed, &plain) : WEIR_NOMEM;
-    if (st == WEIR_OK) st = weir_json_parse(doc, weir_buf_slice(&plain), &map, NULL);
-    if (st == WEIR_OK) st = read_map(g, map);
-    weir_json_doc_free(doc);
+    enum weir_status st = vault_unseal(vault, bound, sealed, &plain);
+    if (st == WEIR_OK) st = read_map(g, weir_buf_slice(&plain));
     wipe(&plain);
     return st;
 }

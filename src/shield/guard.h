@@ -45,6 +45,8 @@ enum guard_form {
 
 /* The policy is borrowed. NULL: no memory. */
 struct guard *guard_new(const struct shield_policy *policy);
+/* One that is the same now, and goes its own way. NULL: no memory. */
+struct guard *guard_copy(const struct guard *g);
 void guard_free(struct guard *g); /* NULL is allowed; values are overwritten */
 
 const struct shield_policy *guard_policy(const struct guard *g);

@@ -50,6 +50,7 @@ struct replay {
     size_t at;
     struct shelved data;
     struct arena arena;
+    struct guard *guard; /* NULL: nothing of the turn was private */
     bool is_same;
 };
 
@@ -95,6 +96,7 @@ static enum weir_status read_turn(struct replay *r)
     struct weir_slice status = weir_json_text(weir_json_get_str(r->turn, "status"));
     if (!weir_slice_is(status, "completed") && !weir_slice_is(status, "failed"))
         return WEIR_CONFLICT;
+    r->guard = turn_values_of(r->turns, r->id);
     st = read_doc(r, context_key(r->id), &r->context, NULL);
     if (st == WEIR_OK) st = flow_each_step(r->turns->store, r->id, add_step, r);
     if (st == WEIR_OK) st = calls_each(r->turns->store, r->id, 0, add_call, r);
@@ -218,8 +220,10 @@ static enum weir_status compare_requests(struct replay *r, const struct call_fou
     const struct weir_json *was = NULL, *is = NULL;
     struct weir_buf body;
     weir_buf_init(&body, STORE_DOC_BYTES);
-    model_request_put(&body, request);
-    enum weir_status st = weir_buf_status(&body);
+    enum weir_status st = WEIR_OK;
+    if (r->guard) st = turn_values_redact_again(r->guard, request, &body);
+    else model_request_put(&body, request);
+    if (st == WEIR_OK) st = weir_buf_status(&body);
     if (st == WEIR_OK) call_hash(hash, weir_buf_slice(&body));
     if (st == WEIR_OK && strcmp(hash, f->call.hash) != 0) {
         snprintf(path, sizeof path, "model_calls[%u].request", place);
@@ -247,6 +251,8 @@ static enum weir_status case_ask(void *user, const struct model_request *request
     r->next.number++;
     enum weir_status st = compare_requests(r, f, request, place);
     *answer = &f->answer;
+    if (st == WEIR_OK && r->guard)
+        st = turn_values_restore(r->guard, &r->arena, &f->answer, answer);
     return st;
 }
 
@@ -418,6 +424,7 @@ enum weir_status turn_replay(struct turns *t, struct weir_slice id, struct weir_
     }
     arena_fini(&r->arena);
     weir_json_doc_free(r->doc);
+    guard_free(r->guard);
     mem_free(r);
     return st;
 }

@@ -71,12 +71,11 @@ static enum weir_status case_ask(void *user, const struct model_request *request
 {
     struct work *w = user;
     const struct call_found *f;
-    enum weir_status st = asker_ask(w->asker, request, agent, &f);
-    if (st != WEIR_OK) return st;
-    if (f->call.ended_ms > f->call.began_ms)
+    struct work_values who = {w->step, w->asker, w->c.arena, w->c.why};
+    enum weir_status st = turn_values_ask(w->asker->user, &who, request, agent, &f, answer);
+    if (st == WEIR_OK && f->call.ended_ms > f->call.began_ms)
         w->c.waited_ms += (uint64_t)(f->call.ended_ms - f->call.began_ms);
-    *answer = &f->answer;
-    return WEIR_OK;
+    return st;
 }
 
 static void set_models(struct agent_case *c, struct models *m)
@@ -168,6 +167,7 @@ struct lane {
 
 struct attempt {
     struct list_node node;
+    struct turn_values values;
     agent_fn fn; /* NULL: step 4, whose output has one member for each agent */
     size_t n;
     struct lane lanes[];
@@ -180,7 +180,11 @@ static struct attempt *attempt_new(struct flow_step *s, agent_fn fn, size_t n)
     if (!a) return NULL;
     a->fn = fn;
     a->n = n;
-    for (size_t i = 0; i < n; i++) asker_init(&a->lanes[i].asker, &t->host, s, (unsigned)i);
+    turn_values_init(&a->values, t);
+    for (size_t i = 0; i < n; i++) {
+        asker_init(&a->lanes[i].asker, &t->host, s, (unsigned)i);
+        a->lanes[i].asker.user = &a->values;
+    }
     pthread_mutex_lock(&t->attempts_lock);
     list_push_back(&t->attempts, &a->node);
     pthread_mutex_unlock(&t->attempts_lock);
@@ -193,6 +197,7 @@ static void attempt_free(struct attempt *a)
         asker_fini(&a->lanes[i].asker);
         weir_buf_fini(&a->lanes[i].out);
     }
+    turn_values_fini(&a->values);
     mem_free(a);
 }
 

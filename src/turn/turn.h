@@ -14,6 +14,7 @@
  *   document "turn_slot" OWNER/N   while it is in flight: one of the owner's places
  *   document "turn_context" ID  what it was given beside its messages: memory, for ever
  *   documents "turn_request" and "turn_call" ID/SS/PP/KK  calls of models, for ever: call/calls.c
+ *   document "shield_map" ID    sealed: what the placeholders in those stand for
  *   log "turns/ID"              its events, for an hour after its end
  *   and the documents of its run, see flow/flow.h.
  * A turn begins by one commit and ends by one commit: all of these agree at any instant.
@@ -30,7 +31,9 @@
 #include "flow/flow.h"
 
 struct turns;
-struct models; /* model/model.h */
+struct models;        /* model/model.h */
+struct shield_policy; /* shield/policy.h */
+struct vault;         /* shield/vault.h */
 
 enum {
     TURN_ID_LEN = 5 + 26,        /* "turn_" and a ULID */
@@ -54,6 +57,9 @@ struct turns_options {
     /* Whom agents ask; NULL: they are on their own. Borrowed from turns_new() to turns_stop(); to
      * be freed before turns_free(), so that whoever waits for an answer is told. */
     struct models *models;
+    /* What is done about private data in what they ask; either NULL: nothing. Borrowed. */
+    const struct shield_policy *policy;
+    const struct vault *vault;
 };
 
 WEIR_MUST_CHECK enum weir_status turns_new(struct turns **out, struct store *store,

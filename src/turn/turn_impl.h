@@ -12,6 +12,7 @@
  *   remember.c  memory: what a turn is given, what it leaves
  *   pace.c      waiting before steps
  *   trace.c     how a turn came about
+ *   values.c    what is private in what leaves for models
  */
 #pragma once
 
@@ -22,6 +23,7 @@
 #include "base/ulid.h"
 #include "call/ask.h"
 #include "data/shelf.h"
+#include "shield/guard.h"
 #include "turn/turn.h"
 
 /* ---- turn.c ---- */
@@ -151,6 +153,54 @@ struct turns {
     pthread_mutex_t attempts_lock;
     struct list attempts; /* at steps, all that there are */
 };
+
+/* ---- values.c ---- */
+
+enum { VALUES_OLD = 512 };
+
+/* Of an attempt at a step, shared by its parts. */
+struct turn_values {
+    struct turns *turns;
+    pthread_mutex_t lock;  /* over all below */
+    struct guard *guard;   /* NULL: nobody has asked yet */
+    struct guard *leaving; /* a copy that does not change; its newest */
+    uint64_t version;      /* of which */
+    struct guard *old[VALUES_OLD];
+    unsigned n_old;
+};
+void turn_values_init(struct turn_values *v, struct turns *t);
+void turn_values_fini(struct turn_values *v);
+
+/* Who asks. */
+struct work_values {
+    struct flow_step *step;
+    struct asker *asker;
+    struct arena *arena;
+    char *why; /* AGENT_WHY_BYTES: why it may not leave */
+};
+/*
+ * asker_ask() with placeholders in place of what is private; the answer has the values again, and
+ * lives as long as the arena. WEIR_UNPROCESSABLE: the policy forbids it.
+ */
+WEIR_MUST_CHECK enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
+                                                 const struct model_request *request,
+                                                 const char *agent, const struct call_found **found,
+                                                 const struct model_answer **answer);
+/* How many of the first bytes end outside of a placeholder that may be coming. */
+size_t turn_values_ready(struct turn_values *v, struct weir_slice text);
+void turn_values_restore_text(struct turn_values *v, struct weir_slice text, struct weir_buf *out);
+
+/* The guard of a turn, as it is stored; the caller frees it. NULL: there is none, or no key to it.
+ */
+struct guard *turn_values_of(const struct turns *t, struct weir_slice turn);
+/* The answer as agents know it; lives as long as the arena. */
+WEIR_MUST_CHECK enum weir_status turn_values_restore(const struct guard *g, struct arena *arena,
+                                                     const struct model_answer *answer,
+                                                     const struct model_answer **out);
+/* What would be recorded of a request: model_request_put() with placeholders. */
+WEIR_MUST_CHECK enum weir_status turn_values_redact_again(struct guard *g,
+                                                          const struct model_request *request,
+                                                          struct weir_buf *body);
 
 /* ---- steps.c ---- */
 

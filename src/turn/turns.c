@@ -195,12 +195,21 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
 
 static void put_thought(struct asker *a, struct weir_buf *json, struct weir_slice text)
 {
+    struct weir_buf restored;
+    weir_buf_init(&restored, STORE_FRAME_BYTES / 8);
+    turn_values_restore_text(a->user, text, &restored);
     weir_json_put_begin_object(json);
     weir_json_put_key(json, "agent");
     weir_json_put_str(json, a->call.agent);
     weir_json_put_key(json, "delta");
-    weir_json_put_string(json, text);
+    weir_json_put_string(json, weir_buf_slice(&restored));
     weir_json_put_end_object(json);
+    weir_buf_fini(&restored);
+}
+
+static size_t ready(struct asker *a, struct weir_slice text, bool is_last)
+{
+    return is_last ? text.len : turn_values_ready(a->user, text);
 }
 
 static void put_warning(struct asker *a, struct weir_buf *json, double cost_usd)
@@ -240,6 +249,7 @@ static void set_options(struct turns *t, const struct turns_options *o)
                                  .max_usd = o->max_turn_usd,
                                  .text_type = "agent.thought",
                                  .put_text = put_thought,
+                                 .ready = ready,
                                  .shows_thinking = true,
                                  .put_warning = put_warning};
     call_host_init(&t->host);

@@ -41,6 +41,7 @@ static struct scene {
     unsigned fails_at;         /* the allocation that fails from the first pass on; 0: none */
     bool has_failed;           /* it did */
     atomic_bool changes_question;
+    char private[32]; /* what the main agent says in its questions */
     bool supporter_asks, is_soft;
     atomic_uint_fast64_t waited_ms;
 } * stage;
@@ -51,6 +52,11 @@ bool models_has(const struct models *m, enum model_role role)
 {
     (void)m;
     return role == MODEL_MAIN;
+}
+
+bool models_is_external(const struct models *m, enum model_role role)
+{
+    return models_has(m, role);
 }
 
 static void answer(unsigned k, enum weir_status status)
@@ -193,7 +199,8 @@ static enum weir_status ask_all(struct agent_case *c, const char *agent, unsigne
         char question[64], event[64];
         const struct model_answer *a = NULL;
         bool is_other = k == 0 && atomic_load(&stage->changes_question);
-        snprintf(question, sizeof question, "[\"%s %u%s\"]", agent, k, is_other ? "!" : "");
+        snprintf(question, sizeof question, "[\"%s %u%s%s\"]", agent, k, is_other ? "!" : "",
+                 stage->private);
         snprintf(event, sizeof event, "{\"asks\":%u}", k);
         emit(c, "asks", event);
         struct model_request request = {
@@ -495,12 +502,12 @@ TEST(a_stop_ends_calls_and_the_turn_goes_on_later)
 }
 
 /* In a process of its own; true when it was killed. */
-static bool live(const char *folder, char id[TURN_ID_LEN + 1])
+static bool live(const char *folder, const struct turns_options *options, char id[TURN_ID_LEN + 1])
 {
     pid_t child = fork();
     if (child == 0) {
         bool is_new = id[0] == 0;
-        open_with(folder, &with_model);
+        open_with(folder, options);
         if (is_new) begin_turn(id);
         wait_ended(1, false);
         close_stage();
@@ -521,8 +528,8 @@ TEST(answers_are_paid_once_whatever_pass_the_process_is_killed_in)
         for (int i = 0; i < MAX_CALLS; i++) stage->plans[i].usd = 0.2;
         snprintf(name, sizeof name, "%s/%u", t_temp_dir(), pass);
         atomic_store(&stage->kills_in_pass, pass);
-        T_OK(live(name, id));
-        T_OK(!live(name, id));
+        T_OK(live(name, &with_model, id));
+        T_OK(!live(name, &with_model, id));
         T_EQ(atomic_load(&stage->n_calls), 4);
         open_with(name, &with_model);
         look(id);
@@ -705,4 +712,155 @@ TEST(a_replay_without_an_answer_is_an_error)
     T_OK(says(seen, "\"error\":\"model_calls[1]: no answer was recorded\""));
     T_EQ(atomic_load(&stage->n_calls), 2);
     close_stage();
+}
+
+/* ---- what is private ---- */
+
+static struct turns_options with_policy(const char *policy)
+{
+    char path[512], error[SHIELD_ERROR_BYTES];
+    struct turns_options o = {.models = &models};
+    struct shield_policy *p = NULL;
+    struct vault *v = NULL;
+    T_EQ(shield_policy_parse(&p, weir_slice_of(policy), "policy", error), WEIR_OK);
+    snprintf(path, sizeof path, "%s/key", t_temp_dir());
+    if (access(path, F_OK) != 0) T_EQ(vault_create(path), WEIR_OK);
+    T_EQ(vault_open(path, &v, error), WEIR_OK);
+    o.policy = p;
+    o.vault = v;
+    return o;
+}
+
+static void drop_policy(struct turns_options *o)
+{
+    shield_policy_free((struct shield_policy *)(uintptr_t)o->policy);
+    vault_close((struct vault *)(uintptr_t)o->vault);
+}
+
+static enum weir_status has_no_name(void *user, const struct doc *doc)
+{
+    unsigned *n = user;
+    T_OK(!memmem(doc->body.ptr, doc->body.len, "alice", 5));
+    ++*n;
+    return WEIR_OK;
+}
+
+static unsigned count_without_name(const char *kind)
+{
+    unsigned n = 0;
+    struct doc_query q = {.kind = weir_slice_of(kind), .limit = SIZE_MAX};
+    T_EQ(store_doc_list(desk.store, &q, has_no_name, &n), WEIR_OK);
+    return n;
+}
+
+static void read_audit(void)
+{
+    struct log_read read;
+    seen[0] = 0;
+    store_read(desk.store, SLICE("shield/audit"), 1, TEXT_BYTES, &read);
+    for (unsigned i = 0; i < read.n_chunks; i++) {
+        snprintf(seen, sizeof seen, "%.*s", (int)read.chunks[i]->len, read.chunks[i]->bytes);
+        chunk_unref(read.chunks[i]);
+    }
+}
+
+TEST(private_values_leave_as_placeholders_and_come_back)
+{
+    struct turns_options o = with_policy("{}");
+    set_stage(2);
+    snprintf(stage->private, sizeof stage->private, " alice@example.org");
+    for (int i = 0; i < 2; i++)
+        stage->plans[i] = (struct plan){.deltas = {"To [ema", "il_", "1]", "[x] [email_9]"}};
+    open_with(t_temp_dir(), &o);
+    run_turn(false);
+    T_OK(says(turn_text, "\"status\":\"completed\""));
+    T_EQ_STR(weir_slice_of(stage->asked[0]), "[\"data_science 0 [email_1]\"]");
+    T_EQ_STR(weir_slice_of(stage->asked[1]), "[\"data_science 1 [email_1]\"]");
+    T_EQ_STR(weir_slice_of(thoughts()),
+             "To alice@example.org[x] [email_9]To alice@example.org[x] [email_9]");
+    T_EQ(count_without_name("turn_request"), 2);
+    T_EQ(count_without_name("turn_call"), 2);
+    T_EQ(count_without_name("shield_map"), 1);
+    read_audit();
+    T_OK(says(seen, "\"user\":\"ann\",\"conversation\":\"turn_"));
+    T_OK(says(seen, "\"action\":\"redact\",\"decidedBy\":\"policy\",\"path\":\"turn\","
+                    "\"count\":1,\"categories\":{\"email\":1}}"));
+    T_EQ(count(seen, "event: audit"), 1);
+    close_stage();
+    drop_policy(&o);
+}
+
+TEST(a_turn_with_private_values_is_traced_without_and_replayed_with_them)
+{
+    char id[TURN_ID_LEN + 1];
+    struct turns_options o = with_policy("{\"piiAction\":\"ask\"}");
+    set_stage(2);
+    snprintf(stage->private, sizeof stage->private, " alice@example.org");
+    stage->plans[0].deltas[0] = "[email_1] ";
+    open_with(t_temp_dir(), &o);
+    end_turn(id);
+    trace(id);
+    T_OK(says(seen, "data_science 0 [email_1]"));
+    replay(id);
+    T_OK(says(seen, "],\"same\":true}"));
+    close_stage();
+    drop_policy(&o);
+}
+
+TEST(a_policy_that_blocks_ends_the_turn)
+{
+    struct turns_options o = with_policy("{\"piiAction\":\"block\"}");
+    set_stage(1);
+    open_with(t_temp_dir(), &o);
+    run_turn(false);
+    T_OK(says(turn_text, "\"status\":\"completed\""));
+    snprintf(stage->private, sizeof stage->private, " alice@example.org");
+    run_turn(false);
+    T_EQ(atomic_load(&stage->n_calls), 1);
+    T_OK(says(turn_text, "\"code\":\"unprocessable"));
+    T_OK(says(turn_text, "The policy lets nothing private leave for a model"));
+    T_OK(!says(event_text, "alice"));
+    read_audit();
+    T_OK(says(seen, "\"action\":\"policy_block\""));
+    close_stage();
+    drop_policy(&o);
+}
+
+TEST(a_policy_that_is_off_changes_nothing)
+{
+    struct turns_options o = with_policy("{\"piiAction\":\"off\"}");
+    set_stage(1);
+    snprintf(stage->private, sizeof stage->private, " alice@example.org");
+    open_with(t_temp_dir(), &o);
+    run_turn(false);
+    T_EQ_STR(weir_slice_of(stage->asked[0]), "[\"data_science 0 alice@example.org\"]");
+    T_EQ(count_without_name("shield_map"), 0);
+    close_stage();
+    drop_policy(&o);
+}
+
+/* The map is there before what needs it: the same question has the same bytes. */
+TEST(private_questions_are_asked_once_whatever_pass_the_process_is_killed_in)
+{
+    struct turns_options o = with_policy("{}");
+    for (unsigned pass = 2; pass <= 3; pass++) {
+        char name[64], *id;
+        id = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        set_stage(2);
+        snprintf(stage->private, sizeof stage->private, " alice@example.org");
+        stage->plans[0].deltas[0] = "[email_1] ";
+        snprintf(name, sizeof name, "%s/%u", t_temp_dir(), pass);
+        atomic_store(&stage->kills_in_pass, pass);
+        T_OK(live(name, &o, id));
+        T_OK(!live(name, &o, id));
+        T_EQ(atomic_load(&stage->n_calls), 2);
+        open_with(name, &o);
+        look(id);
+        T_OK(says(turn_text, "\"status\":\"completed\""));
+        T_OK(says(thoughts(), "alice@example.org think."));
+        T_OK(!says(thoughts(), "[email_1]"));
+        close_stage();
+        munmap(id, 4096);
+    }
+    drop_policy(&o);
 }
