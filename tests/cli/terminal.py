@@ -428,14 +428,16 @@ class Tests:
         child = terminal.child()
         raw = terminal.modes()
         os.kill(child, signal.SIGTSTP)
-        self.count.check(terminal.wait(lambda: state_of(child) == "T") and sane(terminal),
-                         "stopped and sane")
+        # It has stopped, but what it wrote before may not have come to the terminal yet.
+        self.count.check(terminal.wait(lambda: state_of(child) == "T" and sane(terminal)),
+                         "stopped and sane", str(terminal.modes()))
         os.kill(child, signal.SIGCONT)
         self.count.check(terminal.wait(lambda: terminal.modes() == raw), "it takes the terminal again",
                          f"{terminal.modes()} {raw}")
         terminal.feed(turn.work() + turn.say("Done.") + turn.finish("Done."))
         terminal.end_input()
-        self.count.check(terminal.wait_end() and sane(terminal), "and leaves it at the end")
+        self.count.check(terminal.wait_end() and terminal.wait(lambda: sane(terminal)),
+                         "and leaves it at the end", str(terminal.modes()))
         self.golden(terminal, "stopped")
         terminal.close()
 
