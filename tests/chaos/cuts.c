@@ -33,9 +33,10 @@ enum {
     MAX_OPEN = 200,           /* streams at a time */
     DEADLINE_S = 200,         /* for any number of runs; a hang is what takes longer */
     LEAP = IS_SLOW ? 29 : 11, /* bytes between cuts where every byte would take too long */
-    N_ROLLED = 1000,          /* runs by the dice, at a time */
-    IDLE_MS = 150,            /* of streams that may stall */
-    PAUSE_MS = 1,             /* before the first attempt that follows another */
+    N_KINDS = WEIR_STREAM_CHAT + 1,
+    N_ROLLED = 1000, /* runs by the dice, at a time */
+    IDLE_MS = 150,   /* of streams that may stall */
+    PAUSE_MS = 1,    /* before the first attempt that follows another */
 };
 
 /* ---- those who ask ---- */
@@ -75,17 +76,14 @@ static bool on_event(void *user, const struct weir_sse_event *event, uint64_t se
 {
     struct run *r = user;
     const struct wire *w = &r->herd->wire;
-    bool is_numbered = r->plan.kind == WEIR_STREAM_TURN || r->plan.kind == WEIR_STREAM_SESSION;
+    bool has_no_numbers = r->plan.kind == WEIR_STREAM_ANY || r->plan.kind == WEIR_STREAM_MODEL;
+    const struct wire_event e = wire_event(w, r->plan.kind, r->n_events + 1);
     note(r, r->n_closed == 0 && r->n_final == 0, "an event behind the end");
-    if (r->n_events < w->n_events) {
-        const struct wire_event *e = &w->events[r->n_events];
-        note(r, is_slice(event->data, e->data) && is_slice(event->type, e->type),
-             "an event that is not the next one");
-    } else {
-        note(r, r->plan.kind == WEIR_STREAM_MODEL && r->n_events == w->n_events, "too many");
-    }
+    note(r, r->n_events < wire_count(w, r->plan.kind), "too many");
+    note(r, is_slice(event->data, e.data) && is_slice(event->type, e.type),
+         "an event that is not the next one");
     r->n_events++;
-    note(r, seq == (is_numbered ? r->n_events : 0), "a wrong number");
+    note(r, seq == (has_no_numbers ? 0 : r->n_events), "a wrong number");
     return true;
 }
 
@@ -226,14 +224,14 @@ static void check_run(struct herd *h, struct run *r)
     unsigned n_asked = wire_asked(w, r->number);
     note(r, r->n_closed == 1, "it was not closed once");
     if (is_model) {
-        bool is_whole = r->n_events == w->n_events + 1;
+        bool is_whole = r->n_events == wire_count(w, r->plan.kind);
         note(r, is_whole == (r->status == WEIR_OK),
              "a part is told as the whole, or the other way");
         note(r, is_whole || r->n_final == 1, "it ended without an error");
         note(r, n_asked <= 3 || r->plan.seed != 0, "asked too often");
     } else {
         note(r, r->status == WEIR_OK, weir_status_text(r->status));
-        note(r, r->n_events == w->n_events, "not all events came");
+        note(r, r->n_events == wire_count(w, r->plan.kind), "not all events came");
     }
     if (!r->wrong) return;
     t_fail(__FILE__, __LINE__,
@@ -311,6 +309,8 @@ TEST(sessions_and_others_that_are_cut_or_reset_are_given_once_and_in_order)
     check_cuts(WEIR_STREAM_SESSION, WIRE_RESET, false);
     check_cuts(WEIR_STREAM_ANY, WIRE_FIN, false);
     check_cuts(WEIR_STREAM_ANY, WIRE_RESET, true);
+    check_cuts(WEIR_STREAM_CHAT, WIRE_FIN, true);
+    check_cuts(WEIR_STREAM_CHAT, WIRE_RESET, false);
 }
 
 /* ---- models: paid for ---- */
@@ -359,11 +359,11 @@ TEST(a_model_that_has_begun_to_answer_is_never_asked_again)
 TEST(a_stall_anywhere_is_noticed_and_the_stream_goes_on)
 {
     static const enum weir_stream_kind kinds[] = {WEIR_STREAM_TURN, WEIR_STREAM_SESSION,
-                                                  WEIR_STREAM_ANY};
+                                                  WEIR_STREAM_ANY, WEIR_STREAM_CHAT};
     enum { STALL_LEAP = 97 };
     struct herd h;
     herd_start(&h, false);
-    for (unsigned k = 0; k < 3; k++) {
+    for (unsigned k = 0; k < 4; k++) {
         for (int f = 0; f < WIRE_FRAMINGS; f++) {
             const struct wire_plan plan = {
                 .kind = kinds[k], .framing = (enum wire_framing)f, .end = WIRE_STALL};
@@ -389,7 +389,7 @@ static void roll(uint64_t seed)
     struct herd h;
     herd_start(&h, seed % 2 == 0);
     for (unsigned i = 0; i < N_ROLLED; i++) {
-        const struct wire_plan plan = {.kind = (enum weir_stream_kind)(i % 4), .seed = seed};
+        const struct wire_plan plan = {.kind = (enum weir_stream_kind)(i % N_KINDS), .seed = seed};
         herd_add(&h, &plan);
     }
     herd_end(&h);

@@ -91,13 +91,26 @@ struct manner {
     const char *instead; /* of all of it */
 };
 
-static void put_event(struct weir_buf *out, const struct manner *m, unsigned id,
+static void put_event(struct weir_buf *out, const struct manner *m, const char *prefix, unsigned id,
                       const struct wire_event *e)
 {
     const char *end = m->line_end;
     if (m->has_comments) weir_buf_printf(out, ": hb%sretry: 1%s%s", end, end, end);
-    weir_buf_printf(out, "id: %u%sevent: %.*s%sdata: %.*s%s%s", id, end, (int)e->type.len,
+    weir_buf_printf(out, "id: %s%u%sevent: %.*s%sdata: %.*s%s%s", prefix, id, end, (int)e->type.len,
                     e->type.ptr, end, (int)e->data.len, e->data.ptr, end, end);
+}
+
+struct wire_event wire_event(const struct wire *w, enum weir_stream_kind kind, unsigned number)
+{
+    static const struct wire_event stop = {{"message_stop", 12}, {"{}", 2}};
+    static const struct wire_event done = {{"done", 4}, {"{}", 2}};
+    if (number <= w->n_events) return w->events[number - 1];
+    return kind == WEIR_STREAM_MODEL ? stop : done;
+}
+
+unsigned wire_count(const struct wire *w, enum weir_stream_kind kind)
+{
+    return w->n_events + (kind == WEIR_STREAM_MODEL || kind == WEIR_STREAM_CHAT);
 }
 
 static void put_chunk(struct weir_buf *out, const struct wire_plan *plan, struct weir_buf *body)
@@ -112,17 +125,15 @@ static void put_chunk(struct weir_buf *out, const struct wire_plan *plan, struct
 static void put_events(const struct wire *w, const struct wire_plan *plan, const struct manner *m,
                        struct weir_buf *out)
 {
-    static const struct wire_event stop = {{"message_stop", 12}, {"{}", 2}};
+    const char *prefix = plan->kind == WEIR_STREAM_CHAT ? "msg_1:" : "";
     struct weir_buf piece;
     weir_buf_init(&piece, ANSWER_BYTES);
     if (m->has_bom) weir_buf_append_str(&piece, "\xef\xbb\xbf");
-    for (unsigned i = m->first; i <= w->n_events; i++) {
-        if (i == m->skipped) continue;
-        put_event(&piece, m, i, &w->events[i - 1]);
+    for (unsigned i = m->first; i <= wire_count(w, plan->kind); i++) {
+        const struct wire_event e = wire_event(w, plan->kind, i);
+        if (i != m->skipped) put_event(&piece, m, prefix, i, &e);
         put_chunk(out, plan, &piece);
     }
-    if (plan->kind == WEIR_STREAM_MODEL) put_event(&piece, m, w->n_events + 1, &stop);
-    put_chunk(out, plan, &piece);
     if (plan->framing == WIRE_CHUNKED) weir_buf_append_str(out, "0\r\nX-Behind: it\r\n\r\n");
     weir_buf_fini(&piece);
 }
@@ -146,7 +157,8 @@ static void put_answer(const struct wire *w, const struct wire_plan *plan, const
         weir_buf_append_str(out, m->instead);
         return;
     }
-    if (plan->framing == WIRE_RECORDED && m->first == 1 && plan->kind != WEIR_STREAM_MODEL) {
+    bool is_as_recorded = wire_count(w, plan->kind) == w->n_events;
+    if (plan->framing == WIRE_RECORDED && m->first == 1 && is_as_recorded) {
         weir_buf_append_slice(out, w->recorded);
         return;
     }
@@ -163,7 +175,7 @@ size_t wire_answer_bytes(const struct wire *w, const struct wire_plan *plan, siz
     struct weir_buf out;
     weir_buf_init(&out, ANSWER_BYTES);
     put_answer(w, plan, &whole, &out);
-    const char *first = memmem(out.ptr, out.len, "id: 1\n", 6);
+    const char *first = memmem(out.ptr, out.len, "id: ", 4);
     size_t len = out.len;
     *n_head = (size_t)(first - out.ptr);
     weir_buf_fini(&out);
@@ -199,8 +211,9 @@ static void improvise(const struct wire *w, struct wire_plan *plan, struct manne
     if (what < 5 && throw_of(dice, STALL_SHARE) == 0) plan->end = WIRE_STALL;
     if (what == 6) m->instead = pages[throw_of(dice, N_PAGES)];
     if (what == 7) m->first = 1 + throw_of(dice, m->first); /* what was had, once more */
-    if (what == 8 && plan->kind == WEIR_STREAM_TURN)
-        m->skipped = m->first + throw_of(dice, w->n_events - m->first + 1);
+    bool keeps_all = plan->kind == WEIR_STREAM_TURN || plan->kind == WEIR_STREAM_CHAT;
+    if (what == 8 && keeps_all)
+        m->skipped = m->first + throw_of(dice, wire_count(w, plan->kind) - m->first + 1);
     /* Those who come back on the same connection are served there. */
     m->stays_open = what == 9 && plan->framing == WIRE_CHUNKED;
     if (m->stays_open) plan->end = WIRE_KEEP;
@@ -234,7 +247,10 @@ static void put_bytes(int fd, const char *bytes, size_t len, uint64_t *dice)
 static unsigned place_of(const char *request)
 {
     const char *field = strstr(request, "Last-Event-ID: ");
-    return field ? (unsigned)strtoul(field + 15, NULL, 10) : 0;
+    if (!field) return 0;
+    field += strcspn(field, "\r");
+    while (field[-1] >= '0' && field[-1] <= '9') field--;
+    return (unsigned)strtoul(field, NULL, 10);
 }
 
 static enum wire_end answer(const struct wire *w, int fd, const char *request)
@@ -249,7 +265,7 @@ static enum wire_end answer(const struct wire *w, int fd, const char *request)
     struct weir_buf out;
     if (plan.seed == 0 && nth > 0) plan.end = WIRE_FIN;
     if (plan.seed != 0) cut = SIZE_MAX;
-    if (m.first > w->n_events) m.instead = "HTTP/1.1 204 No Content\r\n\r\n";
+    if (m.first > wire_count(w, plan.kind)) m.instead = "HTTP/1.1 204 No Content\r\n\r\n";
     else if (plan.seed != 0 && nth < PATIENCE) improvise(w, &plan, &m, &dice, &cut);
     weir_buf_init(&out, ANSWER_BYTES);
     put_answer(w, &plan, &m, &out);

@@ -51,5 +51,9 @@ void wire_stop(struct wire *w);
 void wire_plan(struct wire *w, unsigned run, const struct wire_plan *plan);
 unsigned wire_asked(const struct wire *w, unsigned run);
 
+/* How many events a run of this kind is given in all, and which is the nth, from 1 on. */
+unsigned wire_count(const struct wire *w, enum weir_stream_kind kind);
+struct wire_event wire_event(const struct wire *w, enum weir_stream_kind kind, unsigned number);
+
 /* How long an answer of this kind is; *n_head gets how much of it comes before the first event. */
 size_t wire_answer_bytes(const struct wire *w, const struct wire_plan *plan, size_t *n_head);
