@@ -20,7 +20,7 @@ const server = createServer(async (request, response) => {
     session.push(events[i].text, 'note', events[i].id)
     if (i % 3 === 2) break
   }
-  // A cut in the middle of an event.
-  setTimeout(() => { response.write('id: half\ndata: ha'); setTimeout(() => response.destroy(), 20) }, 20)
+  // A cut in the middle of an event, at once: a comment of the session would make it a whole one.
+  setTimeout(() => response.write('id: half\ndata: ha', () => response.destroy()), 20)
 })
 server.listen(0, '127.0.0.1', () => console.log(server.address().port))
