@@ -160,6 +160,14 @@ static void put_seconds(struct view *v, uint64_t ms, unsigned look)
     row_str(v, text, look);
 }
 
+/* Between two parts of a row. */
+static void put_dot(struct view *v)
+{
+    row_blanks(v, 1);
+    row_str(v, "·", TERM_DIM);
+    row_blanks(v, 1);
+}
+
 static void put_name(struct view *v, const char *name)
 {
     unsigned before = v->left;
@@ -214,8 +222,11 @@ static void commit_open_findings(struct view *v)
     }
 }
 
+/* Below what was written before it. What waits for a person is shown as long as it does. */
 static void commit_line(struct view *v, const struct view_line *line)
 {
+    if (line->is_open) return;
+    take_answer(v);
     row_begin(v);
     row_str(v, line->sign, (line->is_good ? TERM_GOOD : 0) | (line->is_bad ? TERM_BAD : 0));
     row_blanks(v, 1);
@@ -301,6 +312,7 @@ static void show_tool(struct view *v, const struct ui_tool *t)
     row_blanks(v, 2);
     put_name(v, t->name[0] != '\0' ? t->name : t->id);
     row_str(v, phase_of(t), TERM_DIM);
+    row_blanks(v, phase_of(t)[0] != '\0' ? 2 : 0);
     put_tail(v, ui_text_from(&t->arguments, 0), TERM_DIM);
     row_live(v);
 }
@@ -348,12 +360,15 @@ static void show_findings(struct view *v, unsigned most)
 static unsigned show_asks(struct view *v, unsigned most)
 {
     const struct ui_state *s = v->state;
+    struct view_line line;
     for (size_t i = 0; i < s->n_asks && most > 0; i++) {
         if (!s->asks[i].is_open) continue;
+        view_line_of_ask(&s->asks[i], &line);
         row_begin(v);
-        row_str(v, "?", TERM_BOLD);
+        row_str(v, line.sign, TERM_BOLD);
         row_blanks(v, 1);
-        row_str(v, s->asks[i].text, 0);
+        put_name(v, line.label);
+        row_str(v, line.text, 0);
         row_live(v);
         most--;
     }
@@ -363,9 +378,9 @@ static unsigned show_asks(struct view *v, unsigned most)
 static void show_lanes(struct view *v)
 {
     unsigned most = v->rows / 2 > 2 ? v->rows / 2 : 2;
+    most = show_asks(v, most);
     most = show_agents(v, most);
     most = show_tools(v, most);
-    most = show_asks(v, most);
     show_findings(v, most);
 }
 
@@ -415,11 +430,12 @@ static void put_connection(struct view *v)
     row_str(v, s->connection == UI_RECONNECTING ? "reconnecting" : "connecting", TERM_BOLD);
     if (s->again_ns > s->now_ns) {
         unsigned long long left = (s->again_ns - s->now_ns + 999999999) / 1000000000;
-        snprintf(text, sizeof text, " · again in %llu s", left);
+        snprintf(text, sizeof text, "· again in %llu s", left);
+        row_blanks(v, 1);
         row_str(v, text, 0);
     }
     if (s->connection_why[0] == '\0') return;
-    row_str(v, " · ", TERM_DIM);
+    put_dot(v);
     row_str(v, s->connection_why, TERM_DIM);
 }
 
@@ -495,8 +511,9 @@ static void commit_citations(struct view *v)
     for (size_t i = 0; i < s->n_citations; i++) {
         const struct ui_citation *c = &s->citations[i];
         row_begin(v);
-        snprintf(number, sizeof number, "[%zu] ", i + 1);
+        snprintf(number, sizeof number, "[%zu]", i + 1);
         row_str(v, number, TERM_DIM);
+        row_blanks(v, 1);
         row_str(v, c->title[0] != '\0' ? c->title : c->source_id, TERM_BOLD);
         row_blanks(v, 2);
         row_commit_with(v, weir_slice_of(c->snippet));
@@ -512,13 +529,11 @@ static void commit_footer(struct view *v)
     put_seconds(v, (s->ended_ns - s->started_ns) / 1000000, TERM_DIM);
     put_usage(v, &s->usage);
     if (s->model[0] != '\0') {
-        row_str(v, " · ", TERM_DIM);
+        put_dot(v);
         row_str(v, s->model, TERM_DIM);
     }
     if (s->turn_id[0] != '\0') {
-        row_blanks(v, 1);
-        row_str(v, "·", TERM_DIM);
-        row_blanks(v, 1);
+        put_dot(v);
         row_str(v, s->turn_id, TERM_DIM);
     }
     if (v->options.hint && s->turn_id[0] != '\0') {

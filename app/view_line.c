@@ -41,18 +41,22 @@ static bool end_of_chat_tool(const struct ui_state *s, const struct weir_json *d
 
 /* ---- what waits for a person ---- */
 
-static bool ask_line(const struct ui_state *s, const char *id, struct view_line *out)
+void view_line_of_ask(const struct ui_ask *a, struct view_line *out)
 {
     static const char *const labels[] = {[UI_ASK_APPROVAL] = "approval",
                                          [UI_ASK_QUESTION] = "question",
                                          [UI_ASK_PRIVACY] = "privacy"};
-    const struct ui_ask *a = ui_state_ask(s, id);
-    if (!a) return false;
-    out->sign = a->is_open ? "?" : "·";
+    *out = (struct view_line){.sign = a->is_open ? "?" : "·", .is_open = a->is_open};
     snprintf(out->label, sizeof out->label, "%s", labels[a->kind]);
     if (a->is_open) snprintf(out->text, sizeof out->text, "%s (%s)", a->text, a->id);
     else snprintf(out->text, sizeof out->text, "%s: %s", a->text, a->answer);
-    return true;
+}
+
+static bool ask_line(const struct ui_state *s, const char *id, struct view_line *out)
+{
+    const struct ui_ask *a = ui_state_ask(s, id);
+    if (a) view_line_of_ask(a, out);
+    return a != NULL;
 }
 
 static bool approval(const struct ui_state *s, const struct weir_json *data, struct view_line *out)

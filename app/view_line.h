@@ -10,6 +10,7 @@
 struct view_line {
     const char *sign;
     bool is_good, is_bad;
+    bool is_open; /* it waits for a person */
     char label[UI_NAME_BYTES];
     char text[2 * UI_LABEL_BYTES + 16];
 };
@@ -17,3 +18,6 @@ struct view_line {
 /* The event has been given to the state. False: there is nothing to say about it. */
 bool view_line_of(const struct ui_state *s, struct weir_slice type, const struct weir_json *data,
                   struct view_line *out);
+
+/* The same for something that waits for a person, or did. */
+void view_line_of_ask(const struct ui_ask *a, struct view_line *out);

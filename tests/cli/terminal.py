@@ -121,6 +121,7 @@ def normal(screen):
     """Without what the time does to it."""
     screen = re.sub("[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "⠋", screen)
     screen = re.sub(r"\b\d+\.\d s", "0.0 s", screen)
+    screen = re.sub(r"again in \d+ s", "again in 0 s", screen)
     lines = [re.sub(r"[▁▂▃▄▅▆▇█]?[ ▁▂▃▄▅▆▇█]*$", "", line) for line in screen.splitlines()]
     return "\n".join(lines).rstrip("\n") + "\n"
 
