@@ -6,9 +6,8 @@
 #include <weir/json.h>
 
 #include "base/slice.h"
-#include "data_folder.h"
-#include "options.h"
 #include "output.h"
+#include "remote.h"
 #include "serve/access.h"
 
 enum {
@@ -21,13 +20,14 @@ enum {
 
 static const char help[] =
     "usage: weir key create [--label TEXT] [--scopes read,write,admin] [--prefix chat/]\n"
-    "                       [--expires 30d] [--owner USER] [--rate N/s] [--burst N]\n"
-    "                       [--data FOLDER]\n"
-    "       weir key list   [--json] [--data FOLDER]\n"
-    "       weir key revoke NAME [--data FOLDER]\n"
+    "                       [--expires 30d] [--owner USER] [--rate N/s] [--burst N] [--json]\n"
+    "       weir key list   [--json]\n"
+    "       weir key revoke NAME [--json]\n"
+    "           each with [--url URL | --data FOLDER]\n"
     "\n"
     "A client of weir serve sends its key with every request: Authorization: Bearer KEY.\n"
-    "All three work while the server runs, and take effect at once.\n"
+    "All three work while the server runs, and take effect at once; over the network they need a\n"
+    "key with the scope admin.\n"
     "\n"
     "  create     prints the new key alone on standard output. It is shown this once:\n"
     "             the store keeps a hash of it only\n"
@@ -44,9 +44,7 @@ static const char help[] =
     "  --owner    whose key it is\n"
     "  --rate     how many requests it may make, as 10/s or 600/m; without: no limit\n"
     "  --burst    how many of them at once; without: what --rate allows in a second\n"
-    "  --json     the list as JSON, one object per line\n"
-    "  --data     the server's data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
-    "\n"
+    "  --json     each key as a line of JSON; create: with the key itself\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  KEY=$(weir key create --label laptop)\n"
     "  curl -N -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/v1/streams/demo\n"
@@ -58,7 +56,7 @@ static const char help[] =
     "Exit status: 0 done, 1 error, 2 wrong usage.\n";
 
 struct key_options {
-    const char *data;
+    struct client_flags flags;
     const char *label;
     const char *scopes;
     const char *owner;
@@ -96,11 +94,21 @@ static int with_keys(struct store *store, void *user, int (*use)(struct keys *ke
 
 /* ---- create ---- */
 
+/* What is made of what was wished for. */
+struct making {
+    struct key_info info;
+    bool is_json;
+};
+
 static int print_created(struct control_answer *answer, void *user)
 {
-    (void)user;
+    const struct making *m = user;
     const struct weir_json *v = NULL;
     if (answer->status != 201) return refused(answer);
+    if (m->is_json) {
+        output_line(&answer->body);
+        return EXIT_DONE;
+    }
     struct weir_json_doc *doc = weir_json_doc_new(0);
     struct weir_slice key = {0};
     if (doc && weir_json_parse(doc, weir_buf_slice(&answer->body), &v, NULL) == WEIR_OK)
@@ -113,10 +121,17 @@ static int print_created(struct control_answer *answer, void *user)
 static int create_key(struct keys *keys, void *user)
 {
     char text[KEY_TEXT_BYTES];
-    struct key_info info = *(const struct key_info *)user;
+    struct weir_buf line;
+    const struct making *m = user;
+    struct key_info info = m->info;
     enum weir_status st = keys_create(keys, &info, text);
     if (st != WEIR_OK) return failed(st);
-    puts(text);
+    weir_buf_init(&line, LIST_BYTES);
+    if (m->is_json) key_info_put(&line, &info, text);
+    else weir_buf_append_str(&line, text);
+    output_line(&line);
+    if (line.ptr) explicit_bzero(line.ptr, line.cap);
+    weir_buf_fini(&line);
     explicit_bzero(text, sizeof text);
     return EXIT_DONE;
 }
@@ -169,23 +184,23 @@ static void put_body(struct weir_buf *body, const struct key_info *info)
     weir_json_put_end_object(body);
 }
 
-static int create(const struct key_options *o, const char *folder)
+static int create(const struct key_options *o, const struct client_config *c)
 {
-    struct key_info info;
+    struct making m = {.is_json = o->is_json};
     struct weir_buf body;
-    int exit_status = describe(o, &info);
+    int exit_status = describe(o, &m.info);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (!data_folder_make(folder, NULL)) return EXIT_FAILED;
+    if (c->is_local && !data_folder_make(c->folder, NULL)) return EXIT_FAILED;
     weir_buf_init(&body, BODY_BYTES);
-    put_body(&body, &info);
-    exit_status = data_folder_run(folder, &(struct data_request){
-                                              .method = "POST",
-                                              .path = "/v1/keys",
-                                              .body = weir_buf_slice(&body),
-                                              .answered = print_created,
-                                              .offline = create_offline,
-                                              .user = &info,
-                                          });
+    put_body(&body, &m.info);
+    exit_status = remote_data_run(c, &(struct data_request){
+                                         .method = "POST",
+                                         .path = "/v1/keys",
+                                         .body = weir_buf_slice(&body),
+                                         .answered = print_created,
+                                         .offline = create_offline,
+                                         .user = &m,
+                                     });
     weir_buf_fini(&body);
     return exit_status;
 }
@@ -306,16 +321,16 @@ static int list_offline(struct store *store, void *user)
     return with_keys(store, user, list_keys);
 }
 
-static int list(struct key_options *o, const char *folder)
+static int list(struct key_options *o, const struct client_config *c)
 {
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    return data_folder_run(folder, &(struct data_request){
-                                       .method = "GET",
-                                       .path = "/v1/keys",
-                                       .answered = print_listed,
-                                       .offline = list_offline,
-                                       .user = o,
-                                   });
+    if (c->is_local && !data_folder_is_there(c->folder)) return EXIT_FAILED;
+    return remote_data_run(c, &(struct data_request){
+                                  .method = "GET",
+                                  .path = "/v1/keys",
+                                  .answered = print_listed,
+                                  .offline = list_offline,
+                                  .user = o,
+                              });
 }
 
 /* ---- revoke ---- */
@@ -326,17 +341,31 @@ static int no_such_key(const char *name)
     return EXIT_FAILED;
 }
 
+struct revoking {
+    char *name;
+    bool is_json;
+};
+
+/* Without --json there is nothing to say. */
+static int print_revoked(const struct revoking *r)
+{
+    if (r->is_json) printf("{\"name\":\"%s\",\"revoked\":true}\n", r->name);
+    return EXIT_DONE;
+}
+
 static int check_revoked(struct control_answer *answer, void *user)
 {
-    if (answer->status == 404) return no_such_key(user);
-    return answer->status == 204 ? EXIT_DONE : refused(answer);
+    const struct revoking *r = user;
+    if (answer->status == 404) return no_such_key(r->name);
+    return answer->status == 204 ? print_revoked(r) : refused(answer);
 }
 
 static int revoke_key(struct keys *keys, void *user)
 {
-    enum weir_status st = keys_revoke(keys, weir_slice_of(user));
-    if (st == WEIR_NOT_FOUND) return no_such_key(user);
-    return st == WEIR_OK ? EXIT_DONE : failed(st);
+    const struct revoking *r = user;
+    enum weir_status st = keys_revoke(keys, weir_slice_of(r->name));
+    if (st == WEIR_NOT_FOUND) return no_such_key(r->name);
+    return st == WEIR_OK ? print_revoked(r) : failed(st);
 }
 
 static int revoke_offline(struct store *store, void *user)
@@ -350,7 +379,7 @@ static bool is_name(const char *name)
     return strspn(name, "0123456789abcdefghijklmnopqrstuvwxyz") == KEY_NAME_BYTES;
 }
 
-static int revoke(char *name, const char *folder)
+static int revoke(const struct key_options *o, char *name, const struct client_config *c)
 {
     char path[PATH_BYTES];
     if (strncmp(name, "weir_", 5) == 0) {
@@ -360,22 +389,23 @@ static int revoke(char *name, const char *folder)
     }
     if (!is_name(name))
         return usage_error(&key_command, "a key's name is 12 letters and digits, as in the list");
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
+    if (c->is_local && !data_folder_is_there(c->folder)) return EXIT_FAILED;
+    struct revoking r = {.name = name, .is_json = o->is_json};
     snprintf(path, sizeof path, "/v1/keys/%s", name);
-    return data_folder_run(folder, &(struct data_request){
-                                       .method = "DELETE",
-                                       .path = path,
-                                       .answered = check_revoked,
-                                       .offline = revoke_offline,
-                                       .user = name,
-                                   });
+    return remote_data_run(c, &(struct data_request){
+                                  .method = "DELETE",
+                                  .path = path,
+                                  .answered = check_revoked,
+                                  .offline = revoke_offline,
+                                  .user = &r,
+                              });
 }
 
 /* ---- the command ---- */
 
 static int run_words(struct key_options *o, char **words, int n_words)
 {
-    char folder[DATA_FOLDER_BYTES];
+    struct client_config c;
     const char *what = n_words > 0 ? words[0] : "";
     bool is_revoke = strcmp(what, "revoke") == 0;
     if (is_revoke && n_words != 2) return usage_error(&key_command, "revoke takes one name");
@@ -383,16 +413,19 @@ static int run_words(struct key_options *o, char **words, int n_words)
         return usage_error(&key_command, "one word too many: \"%s\"", words[1]);
     bool is_known = is_revoke || strcmp(what, "create") == 0 || strcmp(what, "list") == 0;
     if (!is_known) return usage_error(&key_command, "say what to do: create, list or revoke");
-    if (!data_folder_find(o->data, folder)) return EXIT_USAGE;
-    if (is_revoke) return revoke(words[1], folder);
-    return what[0] == 'c' ? create(o, folder) : list(o, folder);
+    int exit_status = client_config_load(&o->flags, &c);
+    if (exit_status != EXIT_DONE) return exit_status;
+    if (is_revoke) exit_status = revoke(o, words[1], &c);
+    else exit_status = what[0] == 'c' ? create(o, &c) : list(o, &c);
+    client_config_forget(&c);
+    return exit_status;
 }
 
 static int run(int argc, char **argv)
 {
     struct key_options o = {0};
     const struct option_row rows[] = {
-        {.name = "data", .kind = OPTION_TEXT, .to = &o.data},
+        CLIENT_OPTION_ROWS(&o.flags),
         {.name = "label", .kind = OPTION_TEXT, .to = &o.label},
         {.name = "scopes", .kind = OPTION_TEXT, .to = &o.scopes},
         {.name = "owner", .kind = OPTION_TEXT, .to = &o.owner},

@@ -7,18 +7,19 @@
 #include <weir/json.h>
 
 #include "base/slice.h"
-#include "data_folder.h"
-#include "options.h"
 #include "output.h"
+#include "remote.h"
 #include "serve/link.h"
 
 static const char help[] =
-    "usage: weir link create STREAM [--expires 1h] [--json] [--data FOLDER]\n"
-    "       weir link rotate [--data FOLDER]\n"
+    "usage: weir link create STREAM [--expires 1h] [--json]\n"
+    "       weir link rotate [--json]\n"
+    "           both with [--url URL | --data FOLDER]\n"
     "\n"
     "A link lets whoever has it read one stream until it expires, and do nothing else: no key\n"
     "is needed, or given away. It is for a browser, whose EventSource can send no key.\n"
-    "Both work while the server runs, and take effect at once.\n"
+    "Both work while the server runs, and take effect at once; over the network they need a key\n"
+    "with the scope admin.\n"
     "\n"
     "  create     prints the path of the stream with a signed token; put the server's address\n"
     "             before it. The stream need not be there yet. The token is good for\n"
@@ -28,9 +29,7 @@ static const char help[] =
     "\n"
     "  --expires  how long it opens the stream, as 90s, 12h or 7d, a year at most; without: 1h.\n"
     "             Nothing is kept for a link, so one alone cannot be taken back: keep it short\n"
-    "  --json     stream, time of its end, token and path as a JSON object\n"
-    "  --data     the server's data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
-    "\n"
+    "  --json     stream, time of its end, token and path as a JSON object\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  curl -N \"http://127.0.0.1:8080$(weir link create demo)\"\n"
     "  weir link create chat/42 --expires 15m\n"
@@ -41,7 +40,7 @@ static const char help[] =
     "Exit status: 0 done, 1 error, 2 wrong usage.\n";
 
 struct link_options {
-    const char *data;
+    struct client_flags flags;
     const char *stream;
     unsigned lasts_s;
     bool is_json;
@@ -124,62 +123,68 @@ static void put_body(struct weir_buf *body, const struct link_options *o)
     weir_json_put_end_object(body);
 }
 
-static int create(struct link_options *o, const char *folder)
+static int create(struct link_options *o, const struct client_config *c)
 {
     struct weir_buf body;
     const char *why;
     const struct link link = {.stream = weir_slice_of(o->stream), .lasts_s = o->lasts_s};
     if (!link_is_valid(&link, &why)) return usage_error(&link_command, "%s", why);
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
+    if (c->is_local && !data_folder_is_there(c->folder)) return EXIT_FAILED;
     weir_buf_init(&body, LINK_JSON_BYTES);
     put_body(&body, o);
-    int exit_status = data_folder_run(folder, &(struct data_request){
-                                                  .method = "POST",
-                                                  .path = "/v1/links",
-                                                  .body = weir_buf_slice(&body),
-                                                  .answered = print_created,
-                                                  .offline = create_offline,
-                                                  .user = o,
-                                              });
+    int exit_status = remote_data_run(c, &(struct data_request){
+                                             .method = "POST",
+                                             .path = "/v1/links",
+                                             .body = weir_buf_slice(&body),
+                                             .answered = print_created,
+                                             .offline = create_offline,
+                                             .user = o,
+                                         });
     weir_buf_fini(&body);
     return exit_status;
 }
 
 /* ---- rotate ---- */
 
+/* Without --json there is nothing to say. */
+static int print_rotated(const struct link_options *o)
+{
+    if (o->is_json) puts("{\"rotated\":true}");
+    return EXIT_DONE;
+}
+
 static int check_rotated(struct control_answer *answer, void *user)
 {
-    (void)user;
-    return answer->status == 204 ? EXIT_DONE : refused(answer);
+    return answer->status == 204 ? print_rotated(user) : refused(answer);
 }
 
 static int rotate_offline(struct store *store, void *user)
 {
-    (void)user;
     struct links *links;
     int exit_status = open_links(store, &links);
     if (exit_status != EXIT_DONE) return exit_status;
     enum weir_status st = links_rotate(links);
     links_close(links);
-    return st == WEIR_OK ? EXIT_DONE : failed(st);
+    return st == WEIR_OK ? print_rotated(user) : failed(st);
 }
 
-static int rotate(const char *folder)
+static int rotate(struct link_options *o, const struct client_config *c)
 {
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    return data_folder_run(folder, &(struct data_request){
-                                       .method = "DELETE",
-                                       .path = "/v1/links",
-                                       .answered = check_rotated,
-                                       .offline = rotate_offline,
-                                   });
+    if (c->is_local && !data_folder_is_there(c->folder)) return EXIT_FAILED;
+    return remote_data_run(c, &(struct data_request){
+                                  .method = "DELETE",
+                                  .path = "/v1/links",
+                                  .answered = check_rotated,
+                                  .offline = rotate_offline,
+                                  .user = o,
+                              });
 }
 
 /* ---- the command ---- */
 
 static int run_words(struct link_options *o, char **words, int n_words)
 {
-    char folder[DATA_FOLDER_BYTES];
+    struct client_config c;
     const char *what = n_words > 0 ? words[0] : "";
     bool is_create = strcmp(what, "create") == 0;
     if (!is_create && strcmp(what, "rotate") != 0)
@@ -188,17 +193,19 @@ static int run_words(struct link_options *o, char **words, int n_words)
         return usage_error(&link_command, "create takes the name of one stream");
     if (!is_create && n_words > 1)
         return usage_error(&link_command, "one word too many: \"%s\"", words[1]);
-    if (!data_folder_find(o->data, folder)) return EXIT_USAGE;
-    if (!is_create) return rotate(folder);
-    o->stream = words[1];
-    return create(o, folder);
+    if (is_create) o->stream = words[1];
+    int exit_status = client_config_load(&o->flags, &c);
+    if (exit_status != EXIT_DONE) return exit_status;
+    exit_status = is_create ? create(o, &c) : rotate(o, &c);
+    client_config_forget(&c);
+    return exit_status;
 }
 
 static int run(int argc, char **argv)
 {
     struct link_options o = {.lasts_s = LINK_DEFAULT_LIFE_S};
     const struct option_row rows[] = {
-        {.name = "data", .kind = OPTION_TEXT, .to = &o.data},
+        CLIENT_OPTION_ROWS(&o.flags),
         {.name = "expires",
          .kind = OPTION_LIFE,
          .to = &o.lasts_s,

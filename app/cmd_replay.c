@@ -4,13 +4,12 @@
 
 #include <weir/json.h>
 
-#include "data_folder.h"
 #include "local_server.h"
-#include "options.h"
 #include "output.h"
+#include "remote.h"
 
 static const char help[] =
-    "usage: weir replay TURN [--from STEP] [--user USER] [--json] [--data FOLDER]\n"
+    "usage: weir replay TURN [--from STEP] [--user USER] [--json] [--url URL | --data FOLDER]\n"
     "\n"
     "Runs a turn that has ended again, each step on its recorded input, beside what it brought\n"
     "then, and prints what differs: nothing, when neither the code nor the data have changed. It\n"
@@ -19,16 +18,14 @@ static const char help[] =
     "  --from     the first step to run again: classify_vagueness, route, rephrase_per_agent,\n"
     "             run_supporting_agents, run_main_agent, reflection, validation_gates, synthesis\n"
     "             or memory_extraction; without: all\n"
-    "  --user     whose turn; without: me\n"
-    "  --json     the comparison as JSON\n"
-    "  --data     the data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
-    "\n"
+    "  --user     whose turn, of a folder of this machine; without: me\n"
+    "  --json     the comparison as JSON\n" CLIENT_HELP "\n"
     "Example:\n"
     "  weir replay turn_01HX2K3M4N5P6Q7R8S9T0V1W2X --from validation_gates\n"
     "\n"
     "Exit status: 0 nothing differs, 1 something does or it failed, 2 wrong usage.\n";
 
-enum { PATH_BYTES = 384, SHOWN = 8 };
+enum { SHOWN = 8 };
 
 struct replaying {
     const char *turn, *from, *user;
@@ -90,14 +87,16 @@ static int print_replay(struct weir_slice json, bool is_quiet)
     return exit_status;
 }
 
-static int show(const char *folder, void *user)
+static int show(const struct client_config *c, void *user)
 {
     const struct replaying *r = user;
-    char path[PATH_BYTES];
+    char path[REMOTE_PATH_BYTES];
+    char address[REMOTE_PATH_BYTES];
     struct weir_buf json;
-    snprintf(path, sizeof path, "/v1/turns/%s/replay?user=%s%s%s", r->turn, r->user,
-             r->from ? "&from=" : "", r->from ? r->from : "");
-    if (!local_server_get(folder, path, &json)) return EXIT_FAILED;
+    snprintf(path, sizeof path, "/v1/turns/%s/replay%s%s", r->turn, r->from ? "?from=" : "",
+             r->from ? r->from : "");
+    remote_path(address, c, path, r->user);
+    if (!remote_get(c, address, &json)) return EXIT_FAILED;
     int exit_status = print_replay(weir_buf_slice(&json), r->is_json);
     if (r->is_json) output_line(&json);
     weir_buf_fini(&json);
@@ -106,14 +105,14 @@ static int show(const char *folder, void *user)
 
 static int run(int argc, char **argv)
 {
-    struct replaying r = {.user = "me"};
-    const char *data = NULL;
-    char folder[DATA_FOLDER_BYTES];
+    struct replaying r = {0};
+    struct client_flags flags = {0};
+    struct client_config config;
     const struct option_row rows[] = {
         {.name = "from", .kind = OPTION_TEXT, .to = &r.from},
         {.name = "user", .kind = OPTION_TEXT, .to = &r.user},
         {.name = "json", .kind = OPTION_FLAG, .to = &r.is_json},
-        {.name = "data", .kind = OPTION_TEXT, .to = &data},
+        CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };
     char **words;
@@ -122,12 +121,14 @@ static int run(int argc, char **argv)
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words != 1) return usage_error(&replay_command, "name one turn, as turn_01HX…");
     r.turn = words[0];
-    if (!local_server_is_name(r.turn) || !local_server_is_name(r.user) ||
+    if (!local_server_is_name(r.turn) || (r.user && !local_server_is_name(r.user)) ||
         (r.from && !local_server_is_name(r.from)))
         return usage_error(&replay_command, "turns, steps and users have letters, digits, . _ - @");
-    if (!data_folder_find(data, folder)) return EXIT_USAGE;
-    if (!data_folder_is_there(folder)) return EXIT_FAILED;
-    return local_server_run(folder, show, &r);
+    exit_status = client_config_load(&flags, &config);
+    if (exit_status == EXIT_DONE && !remote_takes_user(&config, r.user)) exit_status = EXIT_USAGE;
+    if (exit_status == EXIT_DONE) exit_status = remote_run(&config, show, &r);
+    client_config_forget(&config);
+    return exit_status;
 }
 
 const struct command replay_command = {

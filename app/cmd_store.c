@@ -32,7 +32,7 @@ enum {
 
 static const char help[] =
     "usage: weir store check  [--json] [--data FOLDER]\n"
-    "       weir store backup FILE [--data FOLDER]\n"
+    "       weir store backup FILE [--json] [--data FOLDER]\n"
     "\n"
     "Both work while the server runs, and it goes on meanwhile.\n"
     "\n"
@@ -40,7 +40,8 @@ static const char help[] =
     "  backup     writes a consistent copy of it into FILE, which must not exist yet. To\n"
     "             restore, make an empty folder and put the copy into it as weir.db\n"
     "\n"
-    "  --json     one object: {\"wrong\":N,\"complaints\":[TEXT...]}\n"
+    "  --json     one object: {\"wrong\":N,\"complaints\":[TEXT...]}; backup: "
+    "{\"file\",\"bytes\"}\n"
     "  --data     the server's data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
     "\n"
     "Examples:\n"
@@ -323,6 +324,23 @@ static int backup(const char *folder, const char *file)
     return exit_status;
 }
 
+static void print_backup(const char *file)
+{
+    struct weir_buf line;
+    struct stat found;
+    char path[DATA_FOLDER_BYTES];
+    if (!data_folder_find(file, path) || stat(path, &found) != 0) return;
+    weir_buf_init(&line, OUTPUT_LINE_MAX_BYTES);
+    weir_json_put_begin_object(&line);
+    weir_json_put_key(&line, "file");
+    weir_json_put_str(&line, path);
+    weir_json_put_key(&line, "bytes");
+    weir_json_put_int(&line, found.st_size);
+    weir_json_put_end_object(&line);
+    output_line(&line);
+    weir_buf_fini(&line);
+}
+
 /* ---- the command ---- */
 
 static int run(int argc, char **argv)
@@ -347,7 +365,10 @@ static int run(int argc, char **argv)
     if (n_words > (is_check ? 1 : 2))
         return usage_error(&store_command, "one word too many: \"%s\"", words[n_words - 1]);
     if (!data_folder_find(data, folder)) return EXIT_USAGE;
-    return is_check ? check(folder, is_json) : backup(folder, words[1]);
+    if (is_check) return check(folder, is_json);
+    exit_status = backup(folder, words[1]);
+    if (exit_status == EXIT_DONE && is_json) print_backup(words[1]);
+    return exit_status;
 }
 
 const struct command store_command = {

@@ -102,18 +102,3 @@ bool local_server_is_name(const char *text)
     size_t len = strlen(text);
     return len > 0 && len <= NAME_BYTES && strspn(text, allowed) == len;
 }
-
-bool local_server_get(const char *folder, const char *path, struct weir_buf *json)
-{
-    struct control_answer answer;
-    enum weir_status st = control_call(folder, "GET", path, (struct weir_slice){0}, &answer);
-    if (st == WEIR_OK && answer.status == 200) {
-        *json = answer.body;
-        return true;
-    }
-    struct weir_slice why =
-        st == WEIR_OK ? control_error(&answer) : weir_slice_of(weir_status_text(st));
-    fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "no answer");
-    weir_buf_fini(&answer.body);
-    return false;
-}

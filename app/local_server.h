@@ -7,8 +7,6 @@
 
 #include <stdbool.h>
 
-#include <weir/buf.h>
-
 #include "command.h"
 
 /* What a command does with a server on the folder's control socket; returns the exit status. */
@@ -18,8 +16,3 @@ int local_server_run(const char *folder, local_server_fn use, void *user);
 
 /* Whether a user or an id can stand in an address as it is: letters, digits and . _ - @. */
 bool local_server_is_name(const char *text);
-
-/* The JSON that a server answers a GET with, to be freed by the caller; complains when there is
- * none.
- */
-bool local_server_get(const char *folder, const char *path, struct weir_buf *json);

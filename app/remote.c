@@ -205,6 +205,22 @@ bool remote_call(const struct client_config *c, const struct remote_request *req
     return false;
 }
 
+int remote_data_run(const struct client_config *c, const struct data_request *r)
+{
+    char why[REMOTE_WHY_BYTES];
+    struct control_answer answer;
+    const struct remote_request request = {.method = r->method, .path = r->path, .body = r->body};
+    if (c->is_local) return data_folder_run(c->folder, r);
+    int exit_status = EXIT_FAILED;
+    enum weir_status st = remote_request(c, &request, &answer, why);
+    bool is_refused = st == WEIR_OK && (answer.status == 401 || answer.status == 403);
+    if (is_refused) remote_explain(c, &answer, why);
+    if (st != WEIR_OK || is_refused) fprintf(stderr, "weir: %s\n", why);
+    else exit_status = r->answered(&answer, r->user);
+    weir_buf_fini(&answer.body);
+    return exit_status;
+}
+
 bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json)
 {
     struct control_answer answer;

@@ -50,6 +50,12 @@ WEIR_MUST_CHECK enum weir_status remote_request(const struct client_config *c,
 bool remote_call(const struct client_config *c, const struct remote_request *request, int wanted,
                  struct control_answer *answer);
 
+/*
+ * data_folder_run() for a server that may be elsewhere: over the network it answers, or nobody
+ * does.
+ */
+int remote_data_run(const struct client_config *c, const struct data_request *request);
+
 /* The JSON that a GET is answered with, to be freed by the caller; complains when there is none. */
 bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json);
 

@@ -30,6 +30,10 @@ def check_good(weir, count, folder):
 def check_backup(weir, count, folder, file):
     result = run(weir, "store", "backup", file, "--data", folder)
     count.check(result.code == 0 and os.path.getsize(file) > 0, "a backup is made", result.err)
+    result = run(weir, "store", "backup", file + "2", "--json", "--data", folder)
+    count.check(json.loads(result.out) == {"file": file + "2",
+                                           "bytes": os.path.getsize(file + "2")},
+                "one that is told of in JSON", result.err)
     before = open(file, "rb").read()
     result = run(weir, "store", "backup", file, "--data", folder)
     count.check(result.code == 1 and "File exists" in result.err, "it replaces nothing", result.err)

@@ -122,6 +122,35 @@ def check_login(count, bench):
     os.remove(bench.config)
 
 
+def check_keys(count, bench):
+    """Keys and links of a server that is elsewhere."""
+    admin, other = bench.make_key("--scopes", "admin"), bench.make_key()
+    env = {"WEIR_URL": bench.url, "WEIR_KEY": admin}
+    made = bench.run("key", "create", "--json", "--label", "far", **env)
+    key = json.loads(made.out) if made.code == 0 else {}
+    count.check(key.get("label") == "far" and key["key"].startswith("weir_" + key["name"]),
+                "a key is made from afar", made.err)
+    listed = bench.run("key", "list", "--json", **env).out.decode().splitlines()
+    count.check(key["name"] in [json.loads(line)["name"] for line in listed], "and listed")
+    text = bench.run("key", "create", **env).out.decode().strip()
+    count.check(isinstance(bench.whoami(WEIR_URL=bench.url, WEIR_KEY=text), dict),
+                "one as text is good")
+    gone = bench.run("key", "revoke", key["name"], "--json", **env)
+    count.check(gone.code == 0 and json.loads(gone.out) == {"name": key["name"], "revoked": True},
+                "and revoked", gone.err)
+    count.check(bench.run("key", "revoke", key["name"], **env).out == b"", "without a word")
+    count.check(bench.run("key", "revoke", "0" * 12, **env).code == 1, "none of that name")
+    link = bench.run("link", "create", "a b", "--json", **env)
+    count.check(link.code == 0 and json.loads(link.out)["stream"] == "a b", "a link", link.err)
+    count.check(bench.run("link", "rotate", "--json", **env).out == b'{"rotated":true}\n', "rotated")
+    for words in (("key", "list"), ("key", "create"), ("link", "rotate")):
+        result = bench.run(*words, WEIR_URL=bench.url, WEIR_KEY=other)
+        count.check(result.code == 1 and "weir whoami" in result.err and result.out == b"",
+                    f"{words} needs the scope", result.err)
+    here = bench.run("key", "create", "--json", "--data", bench.data)
+    count.check(json.loads(here.out)["key"].startswith("weir_"), "over the control socket", here.err)
+
+
 def check_terminal(count, bench):
     """What is typed is not shown, and the terminal is as it was."""
     key = bench.make_key()
@@ -162,7 +191,8 @@ def main():
     with tempfile.TemporaryDirectory() as root:
         bench = Bench(weir, root)
         try:
-            for check in (check_whoami, check_local, check_print_key, check_login, check_terminal):
+            for check in (check_whoami, check_local, check_print_key, check_login, check_keys,
+                          check_terminal):
                 check(count, bench)
         finally:
             bench.stop()
