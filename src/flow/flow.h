@@ -19,7 +19,7 @@
  *   document "run-cancel" ID  the wish that it ends; gone with the run.
  *   document "run-input" ID   for ever.
  *   document "step" ID/NN     of each step that is done, for ever: see flow_each_step().
- *   log                       its events; sealed at the end.
+ *   log                       its events; sealed at the end, unless it is of more than the run.
  * and document "run-node" HOLDER of each engine, the lease of all its runs at once.
  *
  * Several engines may share a store, each with workflows of its own.
@@ -100,8 +100,9 @@ struct workflow {
     const char *name;
     const struct step *steps;
     size_t n_steps;
-    int64_t keep_ms; /* the log lasts so long after the end; negative: for ever */
-    void *user;      /* flow_user() */
+    int64_t keep_ms;   /* the log lasts so long after the end; negative: for ever */
+    bool has_open_log; /* its log is that of more than the run, and is not sealed with it */
+    void *user;        /* flow_user() */
     /*
      * What else is committed with the beginning of the first step and with the end: events by
      * flow_emit(), documents by flow_put(). Called with a step that is none of the list. A call
@@ -177,8 +178,9 @@ const struct weir_json *flow_output(struct flow_step *s, const char *step);
 bool flow_is_aborted(const struct flow_step *s); /* cancelled, out of time or stopped: end soon */
 
 /*
- * An event of the run's log; `json` is one line of JSON. Sent on its way at once, and together with
- * all that was emitted meanwhile when an earlier one is still on its way.
+ * An event of the run's log; `json` is one line of JSON; type NULL: the event has none. Sent on its
+ * way at once, and together with all that was emitted meanwhile when an earlier one is still on its
+ * way.
  */
 void flow_emit(struct flow_step *s, const char *type, struct weir_slice json);
 /* A document that is committed together with the output. */
@@ -199,8 +201,8 @@ struct flow_save {
     struct doc_key key;
     struct weir_slice body;
     double cost_usd;        /* counts from now on, whatever becomes of it, and once over crashes */
-    const char *type;       /* of an event that goes with it; NULL: none */
-    struct weir_slice json; /* of the event */
+    const char *type;       /* of an event that goes with it; NULL: it has none */
+    struct weir_slice json; /* of the event; empty: there is no event */
     void (*done)(void *user, enum weir_status st);
     void *user;
 };

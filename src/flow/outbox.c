@@ -58,9 +58,12 @@ static enum weir_status fence(void *run, struct commit_view *view, struct commit
 static void open_frame(struct weir_buf *out, const char *type)
 {
     if (!out->ptr) weir_buf_init(out, EVENTS_BYTES);
-    weir_buf_append_str(out, "event: ");
-    weir_buf_append_str(out, type);
-    weir_buf_append_str(out, "\ndata: ");
+    if (type) {
+        weir_buf_append_str(out, "event: ");
+        weir_buf_append_str(out, type);
+        weir_buf_append_str(out, "\n");
+    }
+    weir_buf_append_str(out, "data: ");
 }
 
 static enum weir_status check_event(struct weir_slice json)
@@ -148,7 +151,7 @@ static bool add_record(struct commit *c, const struct run *r, const struct run_r
 
 static void add_end(struct commit *c, const struct run *r)
 {
-    commit_seal(c, r->log, r->workflow->keep_ms);
+    if (!r->workflow->has_open_log) commit_seal(c, r->log, r->workflow->keep_ms);
     commit_remove(c, key_of(flow_run_kind, r), DOC_ANY_VERSION);
     if (r->ends_cancelled) commit_remove(c, key_of(flow_cancel_kind, r), DOC_ANY_VERSION);
 }
@@ -466,8 +469,8 @@ static WEIR_MUST_CHECK enum weir_status make_save(const struct flow_save *o, str
     struct weir_buf frame;
     weir_buf_init(&frame, STORE_FRAME_BYTES);
     *out = NULL;
-    enum weir_status st = o->type ? check_event(o->json) : WEIR_OK;
-    if (st == WEIR_OK && o->type) st = add_frame(&frame, o->type, o->json);
+    enum weir_status st = o->json.len > 0 ? check_event(o->json) : WEIR_OK;
+    if (st == WEIR_OK && o->json.len > 0) st = add_frame(&frame, o->type, o->json);
     if (st == WEIR_OK) *out = save_new(o, weir_buf_slice(&frame));
     weir_buf_fini(&frame);
     return st == WEIR_OK && !*out ? WEIR_NOMEM : st;

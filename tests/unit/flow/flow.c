@@ -192,3 +192,62 @@ TEST(runs_that_nobody_began_begin_at_the_next_start)
     T_OK(strcmp(desk_events(&d, "r1", NULL), "begin plus.a plus.b twice completed") == 0);
     desk_close(&d);
 }
+
+/* ---- runs that share a log ---- */
+
+static atomic_uint diary_ended;
+
+static void write_diary(struct flow_step *s)
+{
+    flow_emit(s, NULL, SLICE("{\"type\":\"dear\"}"));
+    flow_done(s, SLICE("{}"));
+}
+
+static void close_diary(struct flow_step *s, const struct flow_end *end)
+{
+    (void)end;
+    flow_emit(s, NULL, SLICE("{\"type\":\"yours\"}"));
+    desk_count(&diary_ended);
+}
+
+static const struct step diary_steps[] = {{.name = "write", .run = write_diary}};
+static const struct workflow diary = {.name = "diary",
+                                      .steps = diary_steps,
+                                      .n_steps = 1,
+                                      .keep_ms = -1,
+                                      .has_open_log = true,
+                                      .on_end = close_diary};
+
+static void begin_diary(struct desk *d, const char *id)
+{
+    struct commit *c = commit_new(1024);
+    flow_add_run(c,
+                 &(struct flow_new_run){.workflow = &diary,
+                                        .id = weir_slice_of(id),
+                                        .owner = SLICE("somebody"),
+                                        .log = SLICE("diary"),
+                                        .input = SLICE("{}")},
+                 0);
+    T_EQ(store_commit_wait(d->store, c).status, WEIR_OK);
+    T_EQ(flow_begin(d->flow, weir_slice_of(id)), WEIR_OK);
+}
+
+TEST(runs_can_share_a_log_that_goes_on)
+{
+    struct desk d = {.workflows = {&diary}, .n_workflows = 1, .n_threads = 1};
+    struct log_read read;
+    desk_open(&d, t_temp_dir());
+    begin_diary(&d, "d1");
+    desk_wait(&diary_ended, 1);
+    begin_diary(&d, "d2");
+    desk_wait(&diary_ended, 2);
+    flow_stop(d.flow, 10000);
+    store_read(d.store, SLICE("diary"), 1, 4096, &read);
+    T_EQ(read.status, WEIR_OK);
+    T_OK(!read.state.is_sealed);
+    T_EQ(read.state.last, 4);
+    T_OK(read.n_chunks > 0);
+    T_EQ_STR(chunk_up_to(read.chunks[0], 1), "id: 1\ndata: {\"type\":\"dear\"}\n\n");
+    for (unsigned i = 0; i < read.n_chunks; i++) chunk_unref(read.chunks[i]);
+    desk_close(&d);
+}
