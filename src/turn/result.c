@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What follows from the outputs of the steps: which way the turn goes, and what it says in the end.
- * Pure.
+ * What a turn says in the end, from the outputs of its steps. Pure.
  */
 #include "base/slice.h"
 #include "turn/turn_impl.h"
@@ -14,67 +13,6 @@ static const struct weir_json *get(const struct outputs *o, const char *step)
 static struct weir_slice text_of(const struct weir_json *object, const char *key)
 {
     return weir_json_text(weir_json_get_str(object, key));
-}
-
-/* ---- the way ---- */
-
-static const char investigator[] = "investigator";
-
-/* One of those that can be routed to; NULL: no such agent. */
-static const char *find_agent(struct weir_slice name)
-{
-    static const char *const names[] = {"data_science", "domain_expert", "health_coach"};
-    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-        if (weir_slice_is(name, names[i])) return names[i];
-    return NULL;
-}
-
-enum turn_path path_of(const struct outputs *o)
-{
-    const struct weir_json *route = get(o, "route");
-    if (text_of(route, "safety").len > 0) return PATH_TALK;
-    bool is_vague = weir_slice_is(text_of(get(o, "classify_vagueness"), "vagueness"), "high");
-    if (is_vague || weir_slice_is(text_of(route, "main"), investigator)) return PATH_SEARCH;
-    return find_agent(text_of(route, "main")) ? PATH_AGENTS : PATH_TALK;
-}
-
-const char *main_agent(const struct outputs *o)
-{
-    return path_of(o) == PATH_AGENTS ? find_agent(text_of(get(o, "route"), "main")) : NULL;
-}
-
-static bool has_name(const char *const *names, size_t n, const char *name)
-{
-    for (size_t i = 0; i < n; i++)
-        if (strcmp(names[i], name) == 0) return true;
-    return false;
-}
-
-size_t supporting_agents(const struct outputs *o, const char *names[MAX_SUPPORTING])
-{
-    size_t n = 0;
-    const char *main = main_agent(o);
-    if (path_of(o) == PATH_SEARCH) {
-        names[0] = investigator;
-        return 1;
-    }
-    if (!main) return 0;
-    const struct weir_json *list = weir_json_get_str(get(o, "route"), "supporting");
-    for (const struct weir_json *v = weir_json_first(list); v; v = weir_json_next(v)) {
-        const char *name = find_agent(weir_json_text(v));
-        bool is_new = name && strcmp(name, main) != 0 && !has_name(names, n, name);
-        if (is_new && n < MAX_SUPPORTING) names[n++] = name;
-    }
-    return n;
-}
-
-const struct weir_json *agents_view(const struct outputs *o, const char *step)
-{
-    bool is_main = strcmp(step, "run_main_agent") == 0;
-    bool is_supporting = strcmp(step, "run_supporting_agents") == 0;
-    if ((!is_main && !is_supporting) || path_of(o) != PATH_SEARCH) return get(o, step);
-    if (is_supporting) return NULL;
-    return weir_json_get_str(get(o, "run_supporting_agents"), investigator);
 }
 
 /* ---- the result ---- */

@@ -19,6 +19,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "agent/path.h"
 #include "base/list.h"
 #include "base/ulid.h"
 #include "call/ask.h"
@@ -53,31 +54,6 @@ static inline struct doc_key context_key(struct weir_slice id)
 }
 
 /* ---- result.c ---- */
-
-/* What steps brought, by name; NULL when one did not run. */
-struct outputs {
-    const struct weir_json *(*get)(void *user, const char *step);
-    void *user;
-};
-
-/* Which way a turn takes, from the outputs of the first two steps. */
-enum turn_path {
-    PATH_TALK,   /* the conversational answer, or help: no agents, no gates */
-    PATH_AGENTS, /* a main agent, maybe supporting ones */
-    PATH_SEARCH, /* the investigator */
-};
-enum turn_path path_of(const struct outputs *o);
-
-/* The agents of step 4, in order; returns how many. */
-enum { MAX_SUPPORTING = 4 };
-size_t supporting_agents(const struct outputs *o, const char *names[MAX_SUPPORTING]);
-const char *main_agent(const struct outputs *o); /* NULL: none */
-
-/*
- * What a step brought, as the agents know it: the investigator, which runs in step 4, is the main
- * agent to them.
- */
-const struct weir_json *agents_view(const struct outputs *o, const char *step);
 
 /* The member "result" of a completed turn. */
 void result_put(struct weir_buf *out, const struct outputs *o, double cost_usd,

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Replies without a model. */
+#include "desk.h"
+
+static const struct setting alone = {.is_builtin = true};
+static const struct wish assistant = {.agent = "asst_default"};
+
+TEST(without_a_model_a_greeting_is_answered_and_nothing_made_up)
+{
+    struct made m;
+    desk_open(&alone);
+    run_with(&m, USER("Hello!"), &assistant);
+    check_log("done");
+    T_OK(says(said_text(), "Hello! Ask me about your own health data"));
+    T_OK(says(event_text, "\"usage\":{\"input\":0,\"output\":0},\"model\":\"builtin\""));
+    run_with(&m, USER("How many steps did I take on average last month?"), &assistant);
+    check_log("done");
+    T_OK(said_text()[0]);
+    run_with(&m, USER("What do you remember about me?"), &assistant);
+    check_log("done");
+    T_EQ_STR(weir_slice_of(said_text()), "Nothing is remembered of you yet.");
+    T_EQ(count(event_text, "event: tool_call\ndata: {\"id\":\"tc_1\",\"name\":\"read_memory\""), 1);
+    run_with(&m, USER("Hello!"), &(struct wish){0});
+    check_log("done");
+    T_OK(says(said_text(), "There is no model here"));
+    desk_close();
+}
+
+TEST(what_is_private_stays_out_of_the_log_of_a_builtin_reply)
+{
+    struct made m;
+    desk_open(&alone);
+    run_with(&m, USER("My address is ann@example.org, what is my goal?"), &assistant);
+    check_log("done");
+    T_OK(!says(event_text, "ann@example.org"));
+    T_EQ(count(event_text, "event: dlp_"), 0);
+    desk_close();
+}
