@@ -447,17 +447,17 @@ class Watch(Tests):
             terminal = self.show(f"chat conv_1 --url {server.url}")
             self.count.check(terminal.wait_end() and terminal.wait_text("status 0"), "a chat ends",
                              terminal.screen())
-            self.golden(terminal, "chat_80x24")
+            self.golden(terminal, "reply_80x24")
             terminal.close()
         with Server() as server:
             server.parts = [server.stall(HEAD + b"".join(events[:4]))]
             terminal = self.show(f"chat conv_1 --url {server.url}", columns=40, rows=10)
-            self.golden(terminal, "chat_tool_40x10", all_lines=False)
+            self.golden(terminal, "reply_tool_40x10", all_lines=False)
             terminal.close()
         with Server() as server:
             server.parts = [server.stall(HEAD + b"".join(events[:8]))]
             terminal = self.show(f"chat conv_1 --url {server.url}")
-            self.golden(terminal, "chat_privacy", all_lines=False)
+            self.golden(terminal, "reply_privacy", all_lines=False)
             terminal.close()
 
     def test_screen_session(self):
