@@ -15,6 +15,7 @@
 #include "base/slice.h"
 #include "base/ulid.h"
 #include "base/utf8.h"
+#include "shield/decision.h"
 
 enum {
     ATTEMPTS = 8,                            /* of a change that somebody was quicker with */
@@ -199,24 +200,32 @@ static WEIR_MUST_CHECK enum weir_status check_text(struct library *l, const stru
     return WEIR_OK;
 }
 
+/* The first line that is not blank. */
+static struct weir_slice first_line(struct weir_slice text)
+{
+    struct weir_slice line = {0};
+    if (text.len >= 3 && memcmp(text.ptr, "\xEF\xBB\xBF", 3) == 0) text = slice_from(text, 3);
+    while (text.len > 0 && is_blank(line)) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        line = slice_of(text.ptr, end ? (size_t)(end - text.ptr) : text.len);
+        text = slice_from(text, line.len + (end != NULL));
+    }
+    return line;
+}
+
 /* The first heading or line, without signs that nobody sees. */
 static void put_own_title(struct weir_buf *out, const struct library_text *t)
 {
-    struct weir_slice rest = t->text;
-    struct weir_slice line = {0};
+    struct weir_slice line = first_line(t->text);
     struct weir_slice heading;
-    if (rest.len >= 3 && memcmp(rest.ptr, "\xEF\xBB\xBF", 3) == 0) rest = slice_from(rest, 3);
-    while (rest.len > 0 && is_blank(line)) {
-        const char *end = memchr(rest.ptr, '\n', rest.len);
-        line = slice_of(rest.ptr, end ? (size_t)(end - rest.ptr) : rest.len);
-        rest = slice_from(rest, line.len + (end != NULL));
-    }
     if (t->is_markdown && cut_heading(line, &heading) > 0 && heading.len > 0) line = heading;
-    while (line.len > 0 && memchr(" \t\r", line.ptr[line.len - 1], 3)) line.len--;
+    while (line.len > 0 && is_blank(slice_of(line.ptr + line.len - 1, 1))) line.len--;
     size_t most = line.len < LIBRARY_TITLE_BYTES ? line.len : LIBRARY_TITLE_BYTES;
     while (most > 0 && most < line.len && ((unsigned char)line.ptr[most] & 0xC0) == 0x80) most--;
-    for (size_t i = 0; i < most; i++)
-        weir_buf_append_char(out, (unsigned char)line.ptr[i] < ' ' ? ' ' : line.ptr[i]);
+    for (size_t i = 0; i < most; i++) {
+        bool is_seen = (unsigned char)line.ptr[i] >= ' ' && line.ptr[i] != 0x7F;
+        weir_buf_append_char(out, is_seen ? line.ptr[i] : ' ');
+    }
 }
 
 /* ---- writing ---- */
@@ -241,7 +250,7 @@ static WEIR_MUST_CHECK enum weir_status redact(struct writing *w)
     else put_own_title(&w->plain_title, w->given);
     enum weir_status st = weir_buf_status(&w->plain_title);
     if (st == WEIR_OK)
-        st = library_map_redact(&w->map, weir_buf_slice(&w->plain_title), &w->title, NULL);
+        st = library_map_redact(&w->map, weir_buf_slice(&w->plain_title), &w->title, &w->report);
     if (st == WEIR_OK) st = library_map_redact(&w->map, w->given->text, &w->text, &w->report);
     w->now.title = weir_buf_slice(&w->title);
     w->now.is_redacted = w->map.is_redacting;
@@ -282,6 +291,18 @@ static void remove_old(struct commit *c, const struct record *before, const stru
         commit_remove(c, passage_key(passage_id(id, before, i)), DOC_ANY_VERSION);
 }
 
+static void note_audit(struct writing *w)
+{
+    struct audit_entry e = {.at_ms = clock_wall_ms(w->l->clock),
+                            .owner = w->l->owner,
+                            .message = weir_slice_of(w->now.id),
+                            .action = "redact",
+                            .decider = "policy",
+                            .path = "document",
+                            .report = &w->report};
+    if (w->report.n > 0) audit_append(w->commit, &e);
+}
+
 static WEIR_MUST_CHECK enum weir_status fill_commit(struct writing *w)
 {
     struct weir_buf body;
@@ -289,6 +310,7 @@ static WEIR_MUST_CHECK enum weir_status fill_commit(struct writing *w)
     if (st == WEIR_OK) st = library_map_put(&w->map, w->l, w->commit);
     if (st != WEIR_OK) return st;
     remove_old(w->commit, &w->before, &w->now);
+    note_audit(w);
     weir_buf_init(&body, RECORD_BYTES);
     put_record(&body, &w->now, w->now.title);
     weir_json_put_end_object(&body);

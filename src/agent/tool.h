@@ -19,6 +19,8 @@
 #include "base/arena.h"
 #include "base/clock.h"
 #include "data/dataset.h"
+#include "shield/policy.h"
+#include "shield/vault.h"
 #include "store/store.h"
 
 enum { TOOL_RESULT_BYTES = 32 << 10, TOOL_WHY_BYTES = 192, TOOL_CITATIONS = 16 };
@@ -30,7 +32,8 @@ struct tool_case {
     struct dataset *data; /* never NULL; may be empty */
     const struct clock *clock;
     struct arena *arena;
-    const struct vault *vault; /* documents at rest: documents.h */
+    const struct vault *vault;          /* documents at rest: library.h */
+    const struct shield_policy *policy; /* whose placeholders they have; never NULL */
     /* "Reading 3 of 12", 0 to 100; may be NULL. */
     void (*progress)(void *user, struct weir_slice label, unsigned percent);
     /* What an answer rests on; may be NULL. Snippets are plain text, without marks. */
@@ -50,7 +53,7 @@ const char *tool_label(const struct tool *t); /* "Searching your documents" */
 
 /*
  * WEIR_OK: `out` has the result. WEIR_BAD_FIELD, WEIR_UNPROCESSABLE, WEIR_NOT_FOUND: c->why says
- * what is wrong with the input. WEIR_CANCELLED; what the store says.
+ * what is wrong with the input, maybe quoting it. WEIR_CANCELLED; what the store says.
  */
 WEIR_MUST_CHECK enum weir_status tool_run(const struct tool *t, struct tool_case *c,
                                           const struct weir_json *input, struct weir_buf *out);

@@ -62,6 +62,9 @@ WEIR_MUST_CHECK enum weir_status tool_list_data(struct tool_case *c, const struc
                                                 struct weir_buf *out);
 WEIR_MUST_CHECK enum weir_status tool_query_data(struct tool_case *c, const struct weir_json *input,
                                                  struct weir_buf *out);
+WEIR_MUST_CHECK enum weir_status tool_search_documents(struct tool_case *c,
+                                                       const struct weir_json *input,
+                                                       struct weir_buf *out);
 WEIR_MUST_CHECK enum weir_status tool_read_memory(struct tool_case *c,
                                                   const struct weir_json *input,
                                                   struct weir_buf *out);

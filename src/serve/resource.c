@@ -68,13 +68,13 @@ static bool start_thread(struct job *job)
     return is_started;
 }
 
-void resource_work(struct exchange *ex, void (*work)(void *user),
+bool resource_work(struct exchange *ex, void (*work)(void *user),
                    void (*then)(struct exchange *ex, void *user), void *user)
 {
     struct job *job = exchange_alloc(ex, sizeof *job);
     if (!job) {
         resource_store_error(ex, WEIR_NOMEM);
-        return;
+        return false;
     }
     *job = (struct job){
         .post = {.run = finish_job},
@@ -84,9 +84,10 @@ void resource_work(struct exchange *ex, void (*work)(void *user),
         .then = then,
         .user = user,
     };
-    if (atomic_fetch_add(&n_working, 1) < RESOURCE_MAX_WORK && start_thread(job)) return;
+    if (atomic_fetch_add(&n_working, 1) < RESOURCE_MAX_WORK && start_thread(job)) return true;
     atomic_fetch_sub(&n_working, 1);
     resource_store_error(ex, WEIR_BUSY);
+    return false;
 }
 
 /* ---- requests ---- */

@@ -22,9 +22,9 @@ enum { RESOURCE_MAX_WORK = 16 }; /* threads at a time, of all loops; then WEIR_B
  * Calls `work` in a thread of its own and then `then` on the exchange's loop, also when the
  * peer has gone; `then` answers. The exchange counts as unanswered until then, so the server
  * does not close the store meanwhile. When there is no thread to be had, it is answered
- * with WEIR_BUSY and neither is called.
+ * with WEIR_BUSY, neither is called, and the answer is false.
  */
-void resource_work(struct exchange *ex, void (*work)(void *user),
+bool resource_work(struct exchange *ex, void (*work)(void *user),
                    void (*then)(struct exchange *ex, void *user), void *user);
 
 /* How many such threads are at it. Any thread. */
@@ -121,6 +121,12 @@ void imports_post(struct exchange *ex);
 void imports_list(struct exchange *ex);
 void imports_get(struct exchange *ex);
 void imports_events(struct exchange *ex);
+void library_post(struct exchange *ex);
+void library_list_get(struct exchange *ex);
+void library_search_get(struct exchange *ex);
+void library_one_get(struct exchange *ex);
+void library_put(struct exchange *ex);
+void library_delete(struct exchange *ex);
 void labs_post(struct exchange *ex);
 void labs_list(struct exchange *ex);
 void labs_get(struct exchange *ex);

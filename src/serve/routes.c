@@ -76,6 +76,13 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/labs/:id", labs_get, SCOPE_READ, 0, "labs.get"},
 
     {HTTP_GET, "/v1/whoami", whoami_get, SCOPE_ANY, ROUTE_SELF, "whoami"},
+    {HTTP_POST, "/v1/documents", library_post, SCOPE_WRITE, 0, "documents.create"},
+    {HTTP_GET, "/v1/documents", library_list_get, SCOPE_READ, 0, "documents.list"},
+    {HTTP_GET, "/v1/documents/search", library_search_get, SCOPE_READ, 0, "documents.search"},
+    {HTTP_GET, "/v1/documents/:id", library_one_get, SCOPE_READ, 0, "documents.get"},
+    {HTTP_PUT, "/v1/documents/:id", library_put, SCOPE_WRITE, 0, "documents.replace"},
+    {HTTP_DELETE, "/v1/documents/:id", library_delete, SCOPE_WRITE, 0, "documents.delete"},
+
     {HTTP_POST, "/v1/keys", keys_post, SCOPE_ADMIN, 0, "keys.create"},
     {HTTP_GET, "/v1/keys", keys_list, SCOPE_ADMIN, 0, "keys.list"},
     {HTTP_DELETE, "/v1/keys/:name", keys_delete, SCOPE_ADMIN, 0, "keys.revoke"},

@@ -119,6 +119,21 @@ def use_memory(r):
     r.ask("POST", "/v1/memory", JSON_FIELDS, b"{}")
 
 
+def use_documents(r):
+    r.ask("POST", "/v1/documents?title=T", [("Content-Type", "text/markdown")], b"# Head\n\nwords of a text")
+    made = r.ask("POST", "/v1/documents", JSON_FIELDS, b'{"text":"more words","title":"T"}').json()
+    path = f"/v1/documents/{made['id']}"
+    r.ask("GET", path)
+    r.ask("GET", "/v1/documents?limit=1")
+    r.ask("GET", "/v1/documents/search?q=words")
+    r.ask("GET", "/v1/documents/search?q=%3F")
+    r.ask("PUT", path, JSON_FIELDS, b'{"text":"x","mediaType":"text/plain"}')
+    r.ask("POST", "/v1/documents", [("Content-Type", "text/html")], b"x")
+    r.ask("POST", "/v1/documents", [("Content-Type", "text/plain")], b"")
+    r.ask("DELETE", path)
+    r.ask("GET", path)
+
+
 def use_data(r):
     whole(r, TABLE)
     whole(r, table_of(400))
@@ -200,7 +215,8 @@ def use_operation(r):
 def document_is_openapi_and_real_answers_are_what_it_says():
     with Server("--webhook-allow", "127.0.0.1") as server:
         recorder = Recorder(server)
-        for use in (use_data, use_turns, use_chats, use_memory, use_streams, use_hooks, use_operation):
+        for use in (use_data, use_turns, use_chats, use_memory, use_documents, use_streams, use_hooks,
+                    use_operation):
             use(recorder)
         expect(len(recorder.answers) > 80, "answers", len(recorder.answers))
         validate(document_of(server), recorder.answers)

@@ -304,6 +304,7 @@ TEST(private_values_are_on_no_disk_and_found_all_the_same)
     T_OK(!is_on_disk(&s, "canary@example"));
     T_OK(!is_on_disk(&s, "DE89370400440532013000"));
     T_OK(is_on_disk(&s, "[email_1]"));
+    T_OK(is_on_disk(&s, "\"document\""));
     expect(&s, "bob.canary@example.org",
            "Letter to alice.canary@example.org#: Dear Alice, write to <bob.canary@example.org> or "
            "alice.canary@example.org about IBAN…; ");

@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "agent/library.h"
 #include "agent/memory.h"
 #include "desk.h"
 #include "person.h"
@@ -17,6 +18,8 @@ struct bench {
     struct desk d;
     struct tool_case c;
     struct store *store;
+    struct vault *vault;
+    struct shield_policy *policy;
     struct weir_buf out, cited, told;
     bool is_aborted;
 };
@@ -47,6 +50,7 @@ static bool is_aborted(void *user)
 static void bench_init(struct bench *b)
 {
     struct store_error error;
+    char path[512], error_text[VAULT_ERROR_BYTES];
     memset(b, 0, sizeof *b);
     desk_init(&b->d, "?");
     person_add(b->d.c.data);
@@ -54,7 +58,14 @@ static void bench_init(struct bench *b)
     weir_buf_init(&b->out, 1 << 20);
     weir_buf_init(&b->cited, 1 << 20);
     weir_buf_init(&b->told, 1 << 20);
+    snprintf(path, sizeof path, "%s/key", t_temp_dir());
+    enum weir_status st = vault_create(path);
+    T_OK(st == WEIR_OK || st == WEIR_EXISTS);
+    T_EQ(vault_open(path, &b->vault, error_text), WEIR_OK);
+    b->policy = shield_policy_default();
     b->c = (struct tool_case){.owner = SLICE("ann"),
+                              .vault = b->vault,
+                              .policy = b->policy,
                               .store = b->store,
                               .data = b->d.c.data,
                               .clock = b->d.c.clock,
@@ -71,6 +82,8 @@ static void bench_fini(struct bench *b)
     weir_buf_fini(&b->cited);
     weir_buf_fini(&b->told);
     store_close(b->store);
+    vault_close(b->vault);
+    shield_policy_free(b->policy);
     desk_fini(&b->d);
 }
 
@@ -165,7 +178,8 @@ TEST(nothing_in_the_list_is_private)
 
 TEST(input_that_is_none_is_refused_by_all)
 {
-    static const char *const names[] = {"list_data", "query_data", "read_memory", "look_up_fact"};
+    static const char *const names[] = {"list_data", "query_data", "search_documents",
+                                        "read_memory", "look_up_fact"};
     static const char *const inputs[] = {"null", "[]", "\"x\"", "1", "true"};
     struct bench b;
     bench_init(&b);
@@ -291,6 +305,78 @@ TEST(a_long_memory_is_cut_and_says_so)
     bench_fini(&b);
 }
 
+/* ---- documents ---- */
+
+static void upload(struct bench *b, const char *owner, const char *title, const char *text)
+{
+    char id[LIBRARY_ID_LEN + 1];
+    struct library l = {.store = b->store,
+                        .vault = b->vault,
+                        .policy = b->policy,
+                        .clock = b->c.clock,
+                        .owner = weir_slice_of(owner)};
+    struct library_text t = {weir_slice_of(title), weir_slice_of(text), true};
+    weir_buf_reset(&b->out);
+    T_EQ(library_add(&l, &t, id, &b->out), WEIR_OK);
+}
+
+TEST(passages_are_found_cited_and_ones_own)
+{
+    struct bench b;
+    bench_init(&b);
+    upload(&b, "ann", "Insurance", "Physiotherapy is covered. Write to help@insurer.example.");
+    upload(&b, "bob", "Secret", "Physiotherapy of bob");
+    const struct weir_json *r = result(&b, "search_documents", "{\"query\":\"physiotherapy\"}");
+    const struct weir_json *list = weir_json_get_str(r, "passages");
+    T_EQ(weir_json_count(list), 1);
+    const struct weir_json *p = weir_json_first(list);
+    T_EQ_STR(weir_json_text(weir_json_get_str(p, "title")), "Insurance");
+    T_EQ_STR(weir_json_text(weir_json_get_str(p, "snippet")),
+             "Physiotherapy is covered. Write to help@insurer.example.");
+    T_OK(library_is_id(weir_json_text(weir_json_get_str(p, "sourceId"))));
+    T_OK(holds(&b.cited, "doc_"));
+    T_OK(holds(&b.cited, "|Physiotherapy is covered."));
+    r = result(&b, "search_documents", "{\"query\":\"help@insurer.example\",\"limit\":1}");
+    T_EQ(weir_json_count(weir_json_get_str(r, "passages")), 1);
+    r = result(&b, "search_documents", "{\"query\":\"nothing\"}");
+    T_EQ(weir_json_count(weir_json_get_str(r, "passages")), 0);
+    T_EQ(b.cited.len, 0);
+    bench_fini(&b);
+}
+
+TEST(a_wrong_search_is_refused_in_words)
+{
+    struct bench b;
+    bench_init(&b);
+    expect_refusal(&b, "search_documents", "{}", "query is missing");
+    expect_refusal(&b, "search_documents", "{\"query\":\"\"}", "query");
+    expect_refusal(&b, "search_documents", "{\"query\":\"?!\"}", "word");
+    expect_refusal(&b, "search_documents", "{\"query\":[\"a\"]}", "query");
+    expect_refusal(&b, "search_documents", "{\"query\":\"a\\u0000b\"}", "query");
+    expect_refusal(&b, "search_documents", "{\"query\":\"a\\ud800\"}", "query");
+    expect_refusal(&b, "search_documents", "{\"query\":\"a\",\"limit\":0}", "1 to 10");
+    expect_refusal(&b, "search_documents", "{\"query\":\"a\",\"limit\":\"5\"}", "limit");
+    expect_refusal(&b, "search_documents", "{\"query\":\"a\",\"owner\":\"bob\"}", "owner");
+    bench_fini(&b);
+}
+
+TEST(passages_that_do_not_fit_are_left_out)
+{
+    struct bench b;
+    struct weir_buf text;
+    bench_init(&b);
+    weir_buf_init(&text, 1 << 20);
+    weir_buf_append_str(&text, "needle ");
+    for (int i = 0; i < 1500; i++) weir_buf_append_char(&text, 1);
+    weir_buf_append_char(&text, 0);
+    for (int i = 0; i < 12; i++) upload(&b, "ann", "t", text.ptr);
+    const struct weir_json *r =
+        result(&b, "search_documents", "{\"query\":\"needle\",\"limit\":10}");
+    T_EQ(weir_json_type_of(weir_json_get_str(r, "hasMore")), WEIR_JSON_TRUE);
+    weir_buf_fini(&text);
+    bench_fini(&b);
+}
+
 /* ---- facts ---- */
 
 TEST(facts_come_with_their_sources_and_are_cited)
@@ -339,6 +425,7 @@ TEST(the_same_call_brings_the_same_bytes)
         {"query_data", "{\"op\":\"group\",\"metric\":\"steps\",\"by\":\"weekday\"}"},
         {"query_data", "{\"op\":\"aggregate\",\"metric\":\"resting_heart_rate\"}"},
         {"read_memory", "{}"},
+        {"search_documents", "{\"query\":\"nothing at all\"}"},
         {"look_up_fact", "{\"subject\":\"blood pressure\"}"},
         {"look_up_fact", "{\"subject\":\"sleep\",\"age\":70}"},
     };
