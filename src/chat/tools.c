@@ -198,6 +198,7 @@ static enum weir_status run_tool(struct work *w, const struct tool *t)
                           .clock = p->chats->options.clock,
                           .arena = p->arena,
                           .vault = p->chats->options.vault,
+                          .policy = p->chats->options.policy,
                           .progress = tell_progress,
                           .cite = tell_citation,
                           .is_aborted = is_aborted,

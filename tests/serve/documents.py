@@ -97,7 +97,8 @@ def what_is_no_document_is_refused_with_its_place():
 @case
 def pages_replacing_and_removing():
     with Server() as server:
-        ids = [add(server, f"text {i}", f"t{i}")["id"] for i in range(7)]
+        # Ids of one millisecond are in no order.
+        ids = sorted(add(server, f"text {i}", f"t{i}")["id"] for i in range(7))
         for limit in (1, 3, 100):
             equal([d["id"] for d in pages(server, "/v1/documents", limit)], ids[::-1])
         for query in ("limit=0", "limit=101", "cursor=x"):
@@ -105,7 +106,7 @@ def pages_replacing_and_removing():
         answer = server.ask("PUT", f"/v1/documents/{ids[0]}?title=new", PLAIN, b"other words")
         equal((answer.status, answer.json()["title"]), (200, "new"))
         equal([h["sourceId"] for h in search(server, "other")], [ids[0]])
-        equal([h["sourceId"] for h in search(server, '"text 0"')], [])
+        equal([h["sourceId"] for h in search(server, "text", more="&limit=50")].count(ids[0]), 0)
         equal(server.ask("DELETE", f"/v1/documents/{ids[0]}").status, 204)
         for method, path, body in (("GET", ids[0], None), ("DELETE", ids[0], None), ("PUT", ids[0], b"x"),
                                    ("GET", "doc_x", None), ("DELETE", "x", None), ("GET", "search2", None)):
