@@ -313,6 +313,22 @@ def what_is_no_http_is_told_and_tried_again():
     both(script(*[said(part) for part in nonsense]), whole, retries=len(nonsense))
 
 
+@case
+def odd_forms_of_answers_are_read_or_told():
+    body = events()
+    for good in (b"HTTP/1.0 200 OK\r\nContent-Type: text/event-stream\r\n\r\n" + body,
+                 b"HTTP/1.1 200\nContent-Type: text/event-stream\n\n" + body,
+                 head("200 OK", SSE, f"Content-Length: {len(body)}") + body + b"HTTP/1.1 200 OK\r\n\r\nmore",
+                 b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nContent-Type: text/html\r\n\r\n" + head() + body,
+                 head("200 OK", SSE, "X-Folded: a,", " b") + body,
+                 head("200 OK", SSE, "Transfer-Encoding: chunked") + b"%X ;x=y\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(body), body)):
+        both(said(good), lambda told, site: (whole(told, site), equal(told.errors, [])))
+    both(script(said(head("200 OK", SSE, "Content-Length: 0")), said(head("200 OK", SSE, "Content-Length: 10"), event(1)),
+                said(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + body),
+                lambda c: (c.put(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), c.stall())),
+         whole, first_byte_ms=100)
+
+
 # ---- sizes ----
 
 @case
