@@ -233,6 +233,32 @@ static void put_turns(struct weir_buf *out, struct turns *turns)
     put_metrics(out, rows, sizeof rows / sizeof *rows);
 }
 
+/* ---- the chats ---- */
+
+static void put_chats(struct weir_buf *out, struct chats *chats)
+{
+    struct chats_stats s = {0};
+    if (chats) chats_stats(chats, &s);
+    const struct metric rows[] = {
+        {"weir_chats_in_flight", "gauge", "Replies that are queued or running", s.runs.n_in_flight},
+        {"weir_chats_begun_total", "counter", "Replies begun", s.runs.n_begun},
+        {"weir_chats_completed_total", "counter", "Replies completed", s.runs.n_completed},
+        {"weir_chats_failed_total", "counter", "Replies failed or cancelled", s.runs.n_failed},
+        {"weir_chats_recovered_total", "counter", "Replies taken up from an earlier process",
+         s.runs.n_recovered},
+        {"weir_chats_abandoned_total", "counter", "Replies cancelled, for nobody read them",
+         s.n_abandoned},
+        {"weir_chats_redacted_total", "counter", "Private values that got placeholders",
+         s.n_redacted},
+        {"weir_chats_blocked_total", "counter", "Replies that were not sent to a model",
+         s.n_blocked},
+        {"weir_chats_asked_total", "counter", "Questions about private values", s.n_asked},
+        {"weir_chats_timed_out_total", "counter", "Questions that nobody answered in time",
+         s.n_timed_out},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
 /* ---- the models ---- */
 
 static void put_model_tokens(struct weir_buf *out, const struct models_stats *s)
@@ -404,6 +430,7 @@ void metrics_get(struct exchange *ex)
     put_store(&page, server_store(s));
     put_hooks(&page, server_hooks(s));
     put_turns(&page, server_turns(s));
+    put_chats(&page, server_chats(s));
     put_models(&page, server_models(s));
     put_gateway(&page, server_gateway(s));
     put_process(&page);

@@ -167,6 +167,37 @@ def old_http_head_and_pages_of_other_origins_are_served():
         equal(server.ask("PUT", "/ai/chat", body=b"").status, 405)
 
 
+# ---- tools ----
+
+def calls(name, args):
+    block = {"type": "tool_use", "id": "toolu_1", "name": name, "input": args}
+    return {"answer": {"content": [{"type": "text", "text": "Let me see. "}, block], "stop": "tool"}}
+
+
+@case
+def tools_are_called_and_every_call_has_its_end():
+    upstream = shared()
+    with ChatServer(upstream) as server:
+        upstream.rules((1, calls("list_data", {})), (1, calls("no_such_tool", {"x": 1})))
+        events, message, conversation = server.say("What do you know?", "/ai/chat")
+        kinds = [event.type for event in events if event.type != "token"]
+        equal([kind for kind in kinds if kind.startswith("tool")],
+              ["tool_call", "tool_result", "tool_call", "tool_error"])
+        first = [event.data for event in events if event.type == "tool_call"][0]
+        equal((first["name"], first["args"]), ("list_data", {}))
+        equal(text_of(events), "Let me see. Let me see. " + LONG)
+        with server.resume(f"{message}:0", "POST") as reply:
+            equal(wire(reply.rest()), wire(events))
+        upstream.rules((1, calls("list_data", {})))
+        body = {"messages": [{"role": "user", "content": "Again"}], "stream": False, "conversationId": conversation}
+        result = server.ask("POST", "/ai/chat", JSON_FIELDS, to_json(body)).json()
+        equal([call["name"] for call in result["toolCalls"]], ["list_data"])
+        # Without an agent there are none to be called.
+        equal(json.loads(upstream.seen(has_bodies=True)[0]["body"]).get("tools") is None, False)
+        server.say("Hello")
+        expect(not json.loads(upstream.seen(has_bodies=True)[-1]["body"]).get("tools"), "tools without an agent")
+
+
 # ---- without a stream ----
 
 @case
