@@ -94,7 +94,7 @@ struct chat_draft {
 /*
  * May wait for the disk: a thread of the store's (store_later()). WEIR_NOT_FOUND: the conversation
  * is somebody else's, or there is no such agent; WEIR_BAD_FIELD: the last message is not a new one
- * of the user's; WEIR_LIMIT; WEIR_NOMEM. chat_draft_fini() always.
+ * of the user's; WEIR_GONE: its map was deleted; WEIR_LIMIT; WEIR_NOMEM. chat_draft_fini() always.
  */
 WEIR_MUST_CHECK enum weir_status chat_draft_init(struct chat_draft *d, struct chats *c,
                                                  const struct chat_request *request);
@@ -161,7 +161,10 @@ WEIR_MUST_CHECK enum weir_status chats_list(struct chats *c, struct weir_slice o
 /* With its messages, replies, events and map; a reply under way is cancelled first. */
 WEIR_MUST_CHECK enum weir_status chats_delete(struct chats *c, struct weir_slice owner,
                                               struct weir_slice id);
-/* The map alone: what was private cannot be restored by anybody any more. */
+/*
+ * The map alone: what was private cannot be restored by anybody any more, and the conversation is
+ * only there to be read. WEIR_CONFLICT: a reply of it is under way.
+ */
 WEIR_MUST_CHECK enum weir_status chats_delete_map(struct chats *c, struct weir_slice owner,
                                                   struct weir_slice id);
 

@@ -12,6 +12,7 @@
  *   privacy.c       what is private in a request: finding it, deciding, redacting
  *   tools.c         calls of tools
  *   finish.c        how a reply ends
+ *   delete.c        deleting conversations, and their maps
  *   result.c        what a reply said, for those who did not watch
  *   builtin.c       replies without a model
  */
@@ -100,6 +101,9 @@ unsigned transcript_count(const struct transcript *t, const char *type);
 /* The event of a call of a tool: its JSON begins with that id. NULL. */
 const struct said *transcript_of_tool(const struct transcript *t, const char *type, const char *id);
 
+/* The question that it asked; false: none. */
+bool transcript_decision(const struct transcript *t, char id[DECISION_ID_BYTES]);
+
 /* ---- replies.c ---- */
 
 /* A guard that does not change, for any number of readers. */
@@ -131,9 +135,13 @@ struct reply {
 /* With one pin more; NULL: no memory, or too many. */
 struct reply *reply_pin(struct chats *c, struct weir_slice message);
 void reply_unpin(struct chats *c, struct reply *r);
+/* Whose reply it is. */
+void reply_belongs(struct chats *c, struct reply *r, struct weir_slice conversation);
 /* The pin of its run, until it has ended. */
 void reply_set_running(struct chats *c, struct weir_slice message);
 void reply_ended(struct chats *c, struct weir_slice message);
+/* What is in memory of a conversation's values. */
+void replies_forget_values(struct chats *c, struct weir_slice conversation);
 /* The timer's. */
 void replies_fire(struct chats *c, int64_t now_ms);
 void replies_forget_all(struct chats *c);
@@ -149,6 +157,7 @@ void reply_wake(struct chats *c, struct weir_slice message);
 enum {
     MESSAGE_ID_BYTES = CHAT_CONVERSATION_BYTES + 8,
     MADE_ID_BYTES = CHAT_CONVERSATION_BYTES + 24,
+    BELONGS_ID_BYTES = CHAT_CONVERSATION_BYTES + CHAT_MESSAGE_LEN + 2,
     CHAT_SLOT_BYTES = CHAT_OWNER_BYTES + 8,
     CHAT_SHOWN_BYTES = 64 << 20, /* of a conversation with all its messages */
 };
@@ -161,6 +170,7 @@ struct conversation {
     struct weir_slice newest;  /* reply; empty: none */
     struct weir_slice running; /* reply; empty: none */
     bool is_deleted;           /* nobody sees it any more; what is left goes soon */
+    bool is_closed;            /* its map was deleted: nobody goes on with it */
 };
 struct doc_key conversation_key(struct weir_slice id);
 void conversation_put(struct weir_buf *out, const struct conversation *v);
@@ -200,6 +210,18 @@ WEIR_MUST_CHECK enum weir_status chats_restored(struct chats *c, struct weir_sli
 struct doc_key reply_key(struct weir_slice message);
 struct doc_key chat_slot_key(char out[CHAT_SLOT_BYTES], struct weir_slice owner, unsigned slot);
 struct doc_key map_key(struct weir_slice conversation);
+
+/* What the user's answer is for the rest of the conversation. */
+struct doc_key choice_key(struct weir_slice conversation);
+/* A reply belongs to it. */
+struct doc_key belongs_key(char out[BELONGS_ID_BYTES], struct weir_slice conversation,
+                           struct weir_slice message);
+
+/* ---- delete.c ---- */
+
+/* Goes on with a deletion, unless its reply is under way. */
+WEIR_MUST_CHECK enum weir_status chats_finish_deletion(struct chats *c, struct weir_slice id);
+WEIR_MUST_CHECK enum weir_status chats_finish_deletions(struct chats *c); /* all there are */
 
 /* ---- values.c: private values ---- */
 

@@ -169,6 +169,7 @@ enum weir_status chats_start(struct chats *c)
     struct doc_query slots = {.kind = SLICE("chat_slot"), .limit = SIZE_MAX};
     checked(c)->n_slots = c->options.user_replies;
     enum weir_status st = store_doc_list(c->store, &slots, look_at_slot, c);
+    if (st == WEIR_OK) st = chats_finish_deletions(c);
     return st == WEIR_OK ? flow_start(c->flow) : st;
 }
 

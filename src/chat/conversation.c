@@ -3,11 +3,14 @@
  * Conversations and their messages as documents, and looking at them.
  *
  *   "conversation" CONV         {"agentId","createdMs","updatedMs","messages":N,"newest","running",
- *                                "deleted"}; its owner is the document's
+ *                                "deleted","closed"}; its owner is the document's
  *   "conversation_made" MS/CONV the same conversations by the time they were made: for lists
  *   "chat_message" CONV/NNNNNN  {"role","content","at"}, of an assistant's also "messageId",
  *                               "toolCalls", "citations", "usage", "model" and "incomplete"
  *   "reply" MSG                 {"conversation","state","createdMs","endedMs"}
+ *   "conversation_reply" CONV/MSG   which replies belong to it
+ *   "chat_choice" CONV          {"choice"}: what the user wants done with what is private
+ *   "chat_deleted" CONV         it is marked, and what it consists of goes
  *   "chat_slot" OWNER/N         the message that is in flight there
  */
 #include <stdio.h>
@@ -46,6 +49,19 @@ struct doc_key made_key(char out[MADE_ID_BYTES], const struct conversation *v)
     int len = snprintf(out, MADE_ID_BYTES, "%013lld/%.*s", (long long)v->created_ms, (int)v->id.len,
                        v->id.ptr);
     return key("conversation_made", out, len, MADE_ID_BYTES);
+}
+
+struct doc_key choice_key(struct weir_slice conversation)
+{
+    return (struct doc_key){SLICE("chat_choice"), conversation};
+}
+
+struct doc_key belongs_key(char out[BELONGS_ID_BYTES], struct weir_slice conversation,
+                           struct weir_slice message)
+{
+    int len = snprintf(out, BELONGS_ID_BYTES, "%.*s/%.*s", (int)conversation.len, conversation.ptr,
+                       (int)message.len, message.ptr);
+    return key("conversation_reply", out, len, BELONGS_ID_BYTES);
 }
 
 struct doc_key chat_slot_key(char out[CHAT_SLOT_BYTES], struct weir_slice owner, unsigned slot)
@@ -124,6 +140,8 @@ void conversation_put(struct weir_buf *out, const struct conversation *v)
     put_string(out, "running", v->running);
     weir_json_put_key(out, "deleted");
     weir_json_put_bool(out, v->is_deleted);
+    weir_json_put_key(out, "closed");
+    weir_json_put_bool(out, v->is_closed);
     weir_json_put_end_object(out);
 }
 
@@ -140,6 +158,7 @@ bool conversation_read(const struct weir_json *json, struct weir_slice id, struc
     out->newest = weir_json_text(weir_json_get_str(json, "newest"));
     out->running = weir_json_text(weir_json_get_str(json, "running"));
     out->is_deleted = weir_json_type_of(weir_json_get_str(json, "deleted")) == WEIR_JSON_TRUE;
+    out->is_closed = weir_json_type_of(weir_json_get_str(json, "closed")) == WEIR_JSON_TRUE;
     return is_good;
 }
 

@@ -85,6 +85,7 @@ static enum weir_status find_or_make(struct chat_draft *draft, struct weir_slice
         enum weir_status made = chats_next_id(c, "conv_", draft->conversation);
         if (made != WEIR_OK) return made;
     }
+    if (st == WEIR_OK && d->conversation.is_closed) return WEIR_GONE;
     if (st != WEIR_NOT_FOUND) return st;
     d->conversation =
         (struct conversation){.id = weir_slice_of(draft->conversation), .created_ms = d->now_ms};
@@ -347,7 +348,7 @@ enum weir_status chat_draft_decide(struct chat_draft *draft, struct commit_view 
                                    struct commit *c)
 {
     struct draft *d = draft->impl;
-    char slot_id[CHAT_SLOT_BYTES], body[256];
+    char slot_id[CHAT_SLOT_BYTES], belongs_id[BELONGS_ID_BYTES], body[256];
     struct weir_slice id = weir_slice_of(draft->id), owner = weir_slice_of(d->owner);
     unsigned slot;
     enum weir_status st = check_conversation(draft, view);
@@ -363,6 +364,8 @@ enum weir_status chat_draft_decide(struct chat_draft *draft, struct commit_view 
                        draft->conversation, (long long)d->now_ms);
     commit_put(c, reply_key(id), DOC_MUST_BE_NEW, owner, slice_of(body, (size_t)len));
     commit_put(c, chat_slot_key(slot_id, owner, slot), DOC_MUST_BE_NEW, owner, id);
+    commit_put(c, belongs_key(belongs_id, d->conversation.id, id), DOC_MUST_BE_NEW, owner,
+               SLICE("{}"));
     add_run(draft, c);
     return WEIR_OK;
 }

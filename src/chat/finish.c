@@ -310,6 +310,7 @@ static enum weir_status load(struct ending *e)
     pthread_mutex_unlock(&r->lock);
     if (st != WEIR_OK) return st;
     st = chat_doc_get(e->chats->store, conversation_key(id), &e->doc);
+    reply_belongs(e->chats, r, id);
     if (st == WEIR_OK && !conversation_read(e->doc.json, id, &e->conversation)) st = WEIR_CORRUPT;
     return st;
 }

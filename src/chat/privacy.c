@@ -235,11 +235,6 @@ static enum weir_status ask_user(struct pass *p, const struct guard_report *repo
 
 /* ---- what was decided ---- */
 
-static struct doc_key choice_key(struct weir_slice conversation)
-{
-    return (struct doc_key){SLICE("chat_choice"), conversation};
-}
-
 static void remember(struct pass *p, enum decision_choice choice)
 {
     struct weir_slice body = choice == DECISION_ALLOW ? SLICE("{\"choice\":\"allow\"}")
@@ -257,18 +252,6 @@ static enum weir_status recall(struct pass *p, enum decision_choice *choice)
     if (weir_slice_is(text, "redact")) *choice = DECISION_REDACT;
     chat_doc_fini(&doc);
     return st == WEIR_NOT_FOUND ? WEIR_OK : st;
-}
-
-/* The question of this reply, from its event. */
-static bool read_preview(struct pass *p, char id[DECISION_ID_BYTES])
-{
-    static const char head[] = "{\"decisionId\":\"";
-    const struct said *s = transcript_find(&p->reply->transcript, "dlp_preview", 0);
-    size_t at = sizeof head - 1;
-    if (!s || s->json.len < at + DECISION_ID_BYTES) return false;
-    memcpy(id, s->json.ptr + at, DECISION_ID_BYTES - 1);
-    id[DECISION_ID_BYTES - 1] = 0;
-    return true;
 }
 
 /* What the user has said to it; WEIR_PENDING: nothing yet. */
@@ -301,7 +284,7 @@ static enum weir_status find_choice(struct pass *p, const char **decider)
         *decider = p->decider;
         return WEIR_OK;
     }
-    if (!read_preview(p, id)) {
+    if (!transcript_decision(&p->reply->transcript, id)) {
         *decider = p->decider = "remembered";
         return recall(p, &p->choice);
     }

@@ -90,6 +90,15 @@ void reply_unpin(struct chats *c, struct reply *r)
     pthread_mutex_unlock(&c->lock);
 }
 
+void reply_belongs(struct chats *c, struct reply *r, struct weir_slice conversation)
+{
+    CHECK(conversation.len < sizeof r->conversation);
+    pthread_mutex_lock(&c->lock);
+    memcpy(r->conversation, conversation.ptr, conversation.len);
+    r->conversation[conversation.len] = 0;
+    pthread_mutex_unlock(&c->lock);
+}
+
 void replies_forget_all(struct chats *c)
 {
     struct map_walk w = map_walk_begin(&c->replies);
@@ -98,6 +107,19 @@ void replies_forget_all(struct chats *c)
         (void)map_take(&c->replies, weir_slice_of(r->id));
         reply_free(c, r);
     }
+}
+
+void replies_forget_values(struct chats *c, struct weir_slice conversation)
+{
+    pthread_mutex_lock(&c->lock);
+    struct map_walk w = map_walk_begin(&c->replies);
+    while (map_walk_next(&c->replies, &w)) {
+        struct reply *r = w.value;
+        if (!slice_eq(weir_slice_of(r->conversation), conversation)) continue;
+        values_unref_locked(c, r->values);
+        r->values = NULL;
+    }
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- running, and being read ---- */
@@ -270,12 +292,22 @@ static bool is_durable_end(struct chats *c, const char *id)
     return read.status == WEIR_OK && (read.state.is_sealed || !read.state.exists);
 }
 
+/* What was marked while the reply was under way. */
+static void go_on_deleting(struct chats *c, const char *conversation)
+{
+    enum weir_status st = chats_finish_deletion(c, weir_slice_of(conversation));
+    if (st != WEIR_OK)
+        TRACE(c->options.trace, TRACE_WARN, "chat", "a deletion waits for the next start",
+              trace_str("why", weir_slice_of(weir_status_text(st))));
+}
+
 /* With the lock, which it gives up meanwhile; the run's pin keeps the reply. */
 static void forget(struct chats *c, struct reply *r, int64_t now_ms)
 {
     r->forget_at = 0;
     pthread_mutex_unlock(&c->lock);
     bool is_over = is_durable_end(c, r->id);
+    if (is_over && r->conversation[0]) go_on_deleting(c, r->conversation);
     pthread_mutex_lock(&c->lock);
     if (is_over && r->is_running) {
         r->is_running = false;

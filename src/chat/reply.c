@@ -344,6 +344,7 @@ static enum weir_status pass_begin(struct pass *p, struct attempt *a, struct are
     if (!input) return WEIR_IO;
     if (!pii_action_parse(weir_json_text(weir_json_get_str(input, "wish")), &p->wish))
         return WEIR_CORRUPT;
+    reply_belongs(p->chats, p->reply, p->conversation);
     enum weir_status st = load_values(p);
     if (st != WEIR_OK) return st;
     pthread_mutex_lock(&p->reply->lock);

@@ -144,3 +144,14 @@ const struct said *transcript_of_tool(const struct transcript *t, const char *ty
     }
     return NULL;
 }
+
+bool transcript_decision(const struct transcript *t, char id[DECISION_ID_BYTES])
+{
+    static const char head[] = "{\"decisionId\":\"";
+    const struct said *s = transcript_find(t, "dlp_preview", 0);
+    size_t at = sizeof head - 1;
+    if (!s || s->json.len < at + DECISION_ID_BYTES) return false;
+    memcpy(id, s->json.ptr + at, DECISION_ID_BYTES - 1);
+    id[DECISION_ID_BYTES - 1] = 0;
+    return true;
+}

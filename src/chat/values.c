@@ -151,6 +151,7 @@ static enum weir_status load_for_readers(struct chats *c, struct reply *r)
     enum weir_status st = find_conversation(c, weir_slice_of(r->id), conversation);
     if (st == WEIR_OK) st = values_load(c, weir_slice_of(conversation), &g);
     if (st != WEIR_OK) return st;
+    reply_belongs(c, r, weir_slice_of(conversation));
     struct snapshot *newer = values_ref(c, r);
     if (!newer) return hand_out(c, r, g);
     values_unref(c, newer);
