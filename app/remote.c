@@ -94,8 +94,7 @@ static void take_result(void *user, const struct fetch_result *result)
 static enum fetch_method method_of(const char *name)
 {
     if (strcmp(name, "GET") == 0) return FETCH_GET;
-    if (strcmp(name, "DELETE") == 0) return FETCH_DELETE;
-    return strcmp(name, "PATCH") == 0 ? FETCH_PATCH : FETCH_POST;
+    return strcmp(name, "DELETE") == 0 ? FETCH_DELETE : FETCH_POST;
 }
 
 static void fill(struct fetch_request *out, const struct client_config *c, struct weir_slice url,

@@ -33,8 +33,8 @@ int remote_command(const struct client_flags *flags, const char *whose, remote_f
 
 /*
  * WEIR_OK when there is an answer, whatever it says; else `why` has a sentence with the server's
- * name and what to do. The body is freed with weir_buf_fini() either way. Methods: GET, POST,
- * DELETE, PATCH; a body is JSON.
+ * name and what to do. The body is freed with weir_buf_fini() either way. Methods: GET, POST
+ * and DELETE; a body is JSON.
  */
 struct remote_request {
     const char *method;

@@ -127,7 +127,7 @@ struct fetch_result {
 
 /* ---- asking ---- */
 
-enum fetch_method { FETCH_POST, FETCH_GET, FETCH_DELETE, FETCH_PATCH };
+enum fetch_method { FETCH_POST, FETCH_GET, FETCH_DELETE };
 
 struct fetch_field {
     const char *name;
@@ -148,7 +148,7 @@ struct fetch_request {
     struct weir_slice url;
     struct fetch_field fields[FETCH_MAX_FIELDS];
     unsigned n_fields;
-    struct weir_slice body; /* of a POST or PATCH */
+    struct weir_slice body; /* of a POST */
     unsigned delay_ms;      /* not before; what waits for its time waits for nobody's turn */
     struct fetch_limits limits;
     const char *ca_file; /* PEM; NULL: whom the system trusts */

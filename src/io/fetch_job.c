@@ -332,10 +332,7 @@ static bool set_request(CURL *c, struct job *job)
                  curl_easy_setopt(c, CURLOPT_CAPATH, NULL) == CURLE_OK;
     if (is_set && job->request.method == FETCH_DELETE)
         is_set = curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, "DELETE") == CURLE_OK;
-    if (is_set && job->request.method == FETCH_PATCH)
-        is_set = curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, "PATCH") == CURLE_OK;
-    bool has_body = job->request.method == FETCH_POST || job->request.method == FETCH_PATCH;
-    if (!is_set || !has_body) return is_set;
+    if (!is_set || job->request.method != FETCH_POST) return is_set;
     return curl_easy_setopt(c, CURLOPT_POSTFIELDS, job->body) == CURLE_OK &&
            curl_easy_setopt(c, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)job->n_request) == CURLE_OK;
 }

@@ -1,0 +1,121 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""tests/cli/json_lines.py [WEIR]
+
+--json of every command, each at work: whatever it prints on standard output is JSON, a value on
+each line, and nothing else. A command that is not walked here fails the test.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+
+from support import ROOT, Counter, program, run
+
+PEOPLE = ROOT / "tests/data/people"
+ALWAYS = {"decode", "gate", "stat", "serve"}
+QUESTION = "what was my average resting heart rate in the last 30 days?"
+SSE = b'id: 1\nevent: turn.started\ndata: {"turn_id":"turn_1","at":"2026-01-01T00:00:00Z"}\n\n'
+LEDGER = [{"claim": "a", "value": 62, "unit": "bpm"}]
+
+
+class Walk:
+    def __init__(self, weir, root, count):
+        self.weir, self.count, self.seen = weir, count, set()
+        self.root, self.data = root, os.path.join(root, "data")
+        self.env = {"HOME": root, "WEIR_DATA": self.data, "XDG_CONFIG_HOME": "",
+                    "XDG_DATA_HOME": "", "XDG_STATE_HOME": "", "WEIR_URL": "", "WEIR_KEY": "",
+                    "WEIR_PROFILE": ""}
+
+    def file(self, name, data):
+        path = os.path.join(self.root, name)
+        with open(path, "wb") as file:
+            file.write(data)
+        return path
+
+    def go(self, *words, data=b"", codes=(0,), env=None, n_lines=1):
+        """Runs it with --json; the values of its lines."""
+        self.seen.add(words[0])
+        result = run(self.weir, *words, "--json", data=data, env={**self.env, **(env or {})})
+        values = []
+        for line in result.out.decode().splitlines():
+            try:
+                values.append(json.loads(line))
+            except ValueError:
+                values = None
+                break
+        self.count.check(result.code in codes and values is not None and len(values) >= n_lines,
+                         f"weir {' '.join(words)}", f"{result.code} {result.out[:300]} {result.err}")
+        return values or [{}]
+
+
+def walk_data(w):
+    w.go("import", *[str(PEOPLE / f"p01_{name}.csv") for name in ("daily", "labs")])
+    w.go("series")
+    w.go("series", "steps", "--last", "5", n_lines=5)
+    w.go("plan", QUESTION)
+    w.go("search")
+
+
+def walk_turns(w):
+    events = w.go("ask", QUESTION, n_lines=5)
+    turn = events[0]["data"].get("turn_id", "")
+    w.count.check(re.fullmatch("turn_[0-9A-Z]{26}", turn) is not None, "a turn was made", events[0])
+    w.go("chat", data=QUESTION.encode() + b"\n", n_lines=5)
+    w.go("watch", "turn", turn, n_lines=5)
+    w.go("watch", w.file("a.sse", SSE), codes=(3,))
+    w.go("trace", turn)
+    w.go("replay", turn)
+    w.go("turns", n_lines=2)
+    w.go("turns", "show", turn)
+    w.go("memory", n_lines=0)
+
+
+def walk_server(w):
+    key = w.go("key", "create", "--scopes", "read,write,admin")[0]
+    w.go("key", "list")
+    w.go("link", "create", "demo")
+    w.go("link", "rotate")
+    w.go("store", "check")
+    w.go("store", "backup", os.path.join(w.root, "copy.db"))
+    w.go("whoami")
+    w.go("doctor", n_lines=5)
+    w.go("completion", n_lines=20)
+    server = subprocess.Popen([w.weir, "serve", "--data", w.data, "--listen", "127.0.0.1:0"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.DEVNULL)
+    try:
+        url = server.stdout.readline().decode().split()[-1]
+        w.go("login", url, data=key["key"].encode() + b"\n")
+        far = {"WEIR_DATA": ""}
+        for words in (("whoami",), ("doctor",), ("turns",), ("key", "list"), ("ask", QUESTION)):
+            w.go(*words, env=far)
+        w.go("key", "revoke", key["name"], env=far)
+    finally:
+        server.send_signal(signal.SIGTERM)
+        server.wait()
+
+
+def walk_texts(w):
+    ledger = w.file("ledger.json", json.dumps(LEDGER).encode())
+    w.go("verify", "--ledger", ledger, data=b"About 62 bpm.\n")
+    w.go("shield", "scan", data=b"Write to alice@example.org\n")
+
+
+def main():
+    weir = program()
+    count = Counter()
+    with tempfile.TemporaryDirectory() as root:
+        w = Walk(weir, root, count)
+        for walk in (walk_data, walk_turns, walk_server, walk_texts):
+            walk(w)
+        names = {value["command"] for value in w.go("completion", n_lines=20)}
+    count.check(names == w.seen | ALWAYS, "every command was walked", names ^ (w.seen | ALWAYS))
+    return count.finish()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
