@@ -256,8 +256,12 @@ static void tick(struct terminal *t)
     cancel_tick(&t->cancel, t->now_ns);
 }
 
-/* False: it is over. */
-static bool step(struct terminal *t)
+static bool is_on(const struct terminal *t)
+{
+    return !t->is_over && t->signal_number == 0;
+}
+
+static void step(struct terminal *t)
 {
     struct pollfd fds[] = {{.fd = tty_key_fd(), .events = POLLIN},
                            {.fd = tty_signal_fd(), .events = POLLIN},
@@ -269,7 +273,6 @@ static bool step(struct terminal *t)
     if (fds[1].revents) take_signals(t);
     if (fds[0].revents) read_keys(t);
     keys_time(&t->keys, t->now_ns, on_key, t);
-    return !t->is_over && t->signal_number == 0;
 }
 
 /* ---- lines ---- */
@@ -286,8 +289,10 @@ static bool run_errand(struct terminal *t, struct chat_errand *e)
     t->errand = e;
     t->work_ns = clock_mono_ns(&clock_system);
     cancel_begin(&t->cancel);
-    while (t->work && !is_work_done(t))
-        if (!step(t)) leave_work(t);
+    while (t->work && !is_work_done(t)) {
+        if (is_on(t)) step(t);
+        else leave_work(t);
+    }
     /* One Ctrl-C was for the work; the next one is for us. */
     bool is_quitting = t->cancel.is_quitting;
     cancel_end(&t->cancel);
@@ -336,13 +341,13 @@ static void take_line(struct terminal *t)
     if (e && run_errand(t, e)) {
         end_errand(t, e);
         end_work(t);
-    } else if (t->signal_number == 0 && !t->is_over) {
+    } else if (is_on(t)) {
         commit_text(t, SLICE("cancelled"), TERM_DIM);
         give_back(t);
     }
     commit_blank(t);
     t->is_busy = false;
-    if (t->cancel.is_quitting) set_note(t, quit_hint);
+    set_note(t, t->cancel.is_quitting ? quit_hint : "");
 }
 
 /* ---- life ---- */
@@ -363,8 +368,10 @@ static int run(struct terminal *t)
     load_history(t);
     commit_text(t, weir_slice_of(greeting), TERM_DIM);
     commit_blank(t);
-    while (step(t))
+    while (is_on(t)) {
         if (t->is_submitted) take_line(t);
+        else step(t);
+    }
     (void)tty_write(screen_leave(&t->screen));
     tty_close();
     return EXIT_DONE;

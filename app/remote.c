@@ -245,6 +245,7 @@ static void forget_result(void *user, const struct fetch_result *result)
 struct remote_post *remote_post_begin(const struct client_config *c, const char *path)
 {
     struct fetch_request request = {.method = FETCH_POST, .done = forget_result};
+    const struct fetcher_options options = {.max_running = 1};
     struct remote_post *post = mem_zalloc(sizeof *post);
     if (!post) return NULL;
     post->fd = -1;
@@ -253,7 +254,7 @@ struct remote_post *remote_post_begin(const struct client_config *c, const char 
         post->fd = control_post(c->folder, path);
         is_sent = post->fd >= 0;
     } else {
-        is_sent = fetcher_new(&post->fetcher, NULL, NULL) == WEIR_OK &&
+        is_sent = fetcher_new(&post->fetcher, NULL, &options) == WEIR_OK &&
                   remote_send(post->fetcher, c, path, &request) == WEIR_OK;
     }
     if (is_sent) return post;

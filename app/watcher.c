@@ -302,7 +302,7 @@ static void on_key(void *user, const struct key *key)
     if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
     if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
     act(w, cancel_press(&w->state.cancel, meaning, w->state.now_ns));
-    if (guest && meaning == CANCEL_KEY_OTHER) guest->on_key(guest->user, key);
+    if (guest) guest->on_key(guest->user, key);
 }
 
 static void read_keys(struct watcher *w)

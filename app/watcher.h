@@ -28,8 +28,8 @@
 struct watcher;
 
 /*
- * Somebody who has the terminal, and types while the stream is watched. The keys that cancel and
- * stop are the watcher's, all others the guest's.
+ * Somebody who has the terminal, and types while the stream is watched. Keys that cancel and stop
+ * (Escape, Ctrl-C, Ctrl-Z, Ctrl-\) do so, and the guest only hears of them.
  */
 struct watcher_guest {
     struct keys *keys; /* so that what is held of a key is there afterwards */
