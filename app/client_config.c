@@ -57,7 +57,7 @@ static bool is_closed_to_others(struct finding *f, int fd, const char *path)
     if (fstat(fd, &found) != 0) return fail(f, EXIT_FAILED, "%s: %s", path, strerror(errno));
     if (S_ISDIR(found.st_mode)) return fail(f, EXIT_FAILED, "%s: it is a folder", path);
     if (!S_ISREG(found.st_mode)) return true;
-    if (found.st_uid != geteuid() && found.st_uid != 0)
+    if (geteuid() != 0 && found.st_uid != geteuid() && found.st_uid != 0)
         return fail(f, EXIT_FAILED, "%s has a key in it and belongs to another user", path);
     if ((found.st_mode & 077) == 0) return true;
     return fail(f, EXIT_FAILED,
@@ -129,7 +129,7 @@ static bool read_text(struct finding *f, int fd)
     unsigned key_line = f->file.lines[CONFIG_KEY] + f->file.lines[CONFIG_KEY_FILE];
     if (key_line > 0 && f->file.values[CONFIG_URL].len == 0)
         return fail(f, EXIT_FAILED, "%s:%u: a key needs the url that it is for", path, key_line);
-    return f->file.values[CONFIG_KEY].len == 0 || is_closed_to_others(f, fd, path);
+    return !f->file.has_key || is_closed_to_others(f, fd, path);
 }
 
 static bool choose_profile(struct finding *f)

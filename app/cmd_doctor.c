@@ -2,6 +2,7 @@
 /* weir doctor: looks at everything between a command and its server, and says what to do. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "doctor.h"
@@ -84,6 +85,10 @@ static void say_configuration(struct doctor *d)
     if (c->is_local) return;
     bool is_near = strncmp(url, "http://127.", 11) == 0 || strncmp(url, "http://[::1]", 12) == 0 ||
                    strncmp(url, "http://localhost", 16) == 0;
+    const char *proxy = getenv("https_proxy") ? "https_proxy" : "HTTPS_PROXY";
+    if (getenv(proxy))
+        doctor_say(d, DOCTOR_OK, "proxy", "", "$%s is set, and not used: weir connects itself",
+                   proxy);
     if (c->has_other_key)
         doctor_say(d, DOCTOR_WARN, "key", "weir login, $WEIR_KEY or --key-file give it one",
                    "the key of %s is for another server and is not sent", c->file);

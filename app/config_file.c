@@ -15,11 +15,6 @@ static const char *const names[CONFIG_N_NAMES] = {
     [CONFIG_KEEP_EVENTS] = "keep_events",
 };
 
-const char *config_name_text(enum config_name name)
-{
-    return names[name];
-}
-
 /* What is read, and which profile the line at hand belongs to. */
 struct reading {
     struct config_file *file;
@@ -94,6 +89,7 @@ static bool keep(struct reading *r, unsigned i, struct weir_slice value)
     if (i == CONFIG_KEEP_EVENTS && !weir_slice_is(value, "yes") && !weir_slice_is(value, "no"))
         return is_wrong(r, "%s is yes or no", names[i]);
     r->has_seen[i] = true;
+    r->file->has_key |= i == CONFIG_KEY;
     if (!slice_eq(r->section, r->wanted)) return true;
     r->file->values[i] = value;
     r->file->lines[i] = r->mistake->line;

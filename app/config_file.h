@@ -31,6 +31,7 @@ struct config_file {
     struct weir_slice values[CONFIG_N_NAMES]; /* borrowed from the text; empty: not there */
     unsigned lines[CONFIG_N_NAMES];           /* where they stand, from 1 on */
     bool has_profile;                         /* the profile that was asked for is there */
+    bool has_key;                             /* there is a key in the text, of any profile */
 };
 
 struct config_mistake {
@@ -44,6 +45,3 @@ struct config_mistake {
  */
 bool config_file_read(struct weir_slice text, const char *profile, struct config_file *out,
                       struct config_mistake *mistake);
-
-/* "url" and so on, as it stands in files. */
-const char *config_name_text(enum config_name name);

@@ -40,6 +40,7 @@ struct doctor_answer {
     int status; /* HTTP's; 0: none */
     struct weir_buf body;
     char date[64], server[64], via[128], encoding[64], type[64], cloudflare[64];
+    char location[256];
     uint64_t sent_ns, head_ns, done_ns; /* by the monotonic clock; head_ns 0: none came */
     int64_t sent_ms;                    /* by the wall clock */
     bool (*on_body)(struct doctor_answer *a, struct weir_slice bytes);

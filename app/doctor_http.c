@@ -39,6 +39,7 @@ static bool take_head(void *user, int status, const struct fetch_answer *head)
     keep(a->via, sizeof a->via, head, "Via");
     keep(a->encoding, sizeof a->encoding, head, "Content-Encoding");
     keep(a->type, sizeof a->type, head, "Content-Type");
+    keep(a->location, sizeof a->location, head, "Location");
     keep(a->cloudflare, sizeof a->cloudflare, head, "CF-RAY");
     return true;
 }
@@ -160,6 +161,9 @@ static bool look_at_status(struct doctor *d, const struct doctor_answer *a)
         doctor_say(d, DOCTOR_FAIL, "http",
                    "the proxy runs, the server behind it does not: weir serve", "%d from %s",
                    a->status, a->server[0] != 0 ? a->server : "a proxy");
+    else if (a->location[0] != 0)
+        doctor_say(d, DOCTOR_FAIL, "http", "name that URL: a key is not sent after a redirect",
+                   "%d: it leads to %s", a->status, a->location);
     else
         doctor_say(d, DOCTOR_FAIL, "http", "does the URL lead to weir, with the right path?",
                    "%d at /healthz, and not weir's answer", a->status);

@@ -62,6 +62,8 @@ void remote_explain(const struct client_config *c, struct control_answer *answer
         weir_buf_append_str(&text, advice_on_key(c));
         if (c->key[0] != 0) weir_buf_append_str(&text, c->key_place.text);
     }
+    if (answer->status >= 300 && answer->status < 400)
+        weir_buf_append_str(&text, "; it leads elsewhere: name that URL (https, and not http?)");
     if (answer->status == 403 && is_ours) weir_buf_append_str(&text, " (see \"weir whoami\")");
     snprintf(why, REMOTE_WHY_BYTES, "%.*s", (int)text.len, text.len > 0 ? text.ptr : "no answer");
     weir_buf_fini(&text);

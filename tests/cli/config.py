@@ -136,6 +136,8 @@ def check_files(count, bench):
     path = bench.config(f"url = {one}\nkey = of-file\n", 0o640)
     seen = bench.key()
     count.check(f"chmod 600 {path}" in seen and "mode 640" in seen, "an open file", seen)
+    bench.config(f"url = {one}\n[other]\nurl = {one}\nkey = of-other\n", 0o644)
+    count.check("chmod 600" in bench.key(), "an open file with a key of another profile")
     bench.config(f"url = {one}\n", 0o644)
     count.check(bench.key() == "none", "a file without a key may be open", bench.key())
     key = bench.write("open.key", "secret\n", 0o604)
@@ -170,7 +172,7 @@ def check_local(count, bench):
     one = bench.first.url
     os.remove(os.path.join(bench.home, ".config/weir/config"))
     seen = bench.key()
-    count.check(f"no data folder {bench.home}/.local/share/weir." in seen, "nothing said", seen)
+    count.check(f"no data folder {bench.home}/.local/share/weir" in seen, "nothing said", seen)
     bench.config(f"url = {one}\n")
     seen = bench.key(WEIR_DATA="/nonexistent/a")
     count.check("no data folder /nonexistent/a" in seen, "$WEIR_DATA before the file", seen)

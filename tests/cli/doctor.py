@@ -163,6 +163,16 @@ class Alone(Proxy):
                          b"Connection: close\r\n\r\n<h1>")
 
 
+class Leading(Proxy):
+    """To https, where nobody is."""
+
+    def serve(self, peer):
+        with peer:
+            peer.recv(65536)
+            peer.sendall(b"HTTP/1.1 301 Moved Permanently\r\nLocation: https://weir.example/\r\n"
+                         b"Content-Length: 0\r\nConnection: close\r\n\r\n")
+
+
 class Old(Proxy):
     def answer(self, data):
         return re.sub(rb'"version":"\d+\.\d+\.\d+"', b'"version":"0.0.1"', data)
@@ -257,6 +267,8 @@ def cases(bench):
     yield "another type", Renaming(port).url, (), {"buffering": ("fail", "text/plain")}, 1
     yield "nothing behind it", Alone(port).url, (), {
         "http": ("fail", "502 from nginx"), "advice": "weir serve"}, 1
+    yield "led elsewhere", Leading(port).url, (), {
+        "http": ("fail", "301: it leads to https://weir.example/"), "advice": "name that URL"}, 1
     yield "another version", Old(port).url, (), {"version": ("warn", "0.0.1")}, 0
     yield "no HTTP at all", Silent(port).url, (), {"http": ("fail", "no answer")}, 1
     yield "nobody there", "http://127.0.0.1:1", (), {
