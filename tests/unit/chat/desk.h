@@ -38,8 +38,11 @@ struct scene {
     char tools[MAX_CALLS][64];
     unsigned cut_after; /* deltas of a held call that are told */
 };
+/* The events of a reply, as text. */
+static char event_text[TEXT_BYTES];
 static struct scene *stage;
-static bool desk_is_local; /* the model is no external one */
+static void (*on_call)(unsigned k); /* makes the plan of a call; NULL: it is there */
+static bool desk_is_local;          /* the model is no external one */
 static struct models the_models;
 static struct model_call open_calls[MAX_CALLS];
 
@@ -168,6 +171,7 @@ enum weir_status model_call(struct models *m, const struct model_call *call, uin
     snprintf(stage->system, sizeof stage->system, "%.*s", (int)call->request.system.len,
              call->request.system.ptr);
     *ticket = k;
+    if (on_call) on_call(k);
     if (!stage->plans[k].is_held) end_call(k, false);
     else {
         tell_deltas(k);
@@ -215,6 +219,8 @@ struct setting {
     double max_reply_usd;
 };
 
+static void (*before_start)(void); /* NULL: nothing */
+
 static inline void open_chats(const struct setting *how)
 {
     struct store_options options = {.on_news = on_news, .clock = &desk.clock.clock};
@@ -237,6 +243,7 @@ static inline void open_chats(const struct setting *how)
                                   .n_threads = 2,
                                   .clock = &desk.clock.clock};
     T_EQ(chats_new(&desk.chats, desk.store, &chats), WEIR_OK);
+    if (before_start) before_start();
     T_EQ(chats_start(desk.chats), WEIR_OK);
 }
 
@@ -335,9 +342,6 @@ static inline unsigned n_sealed(void)
     pthread_mutex_unlock(&desk.lock);
     return n;
 }
-
-/* The events of a reply, as text. */
-static char event_text[TEXT_BYTES];
 
 static inline void look(const char *id)
 {
@@ -442,6 +446,14 @@ static inline bool has_event(const char *id, const char *type)
     look(id);
     snprintf(line, sizeof line, "event: %s\n", type);
     return says(event_text, line);
+}
+
+static inline bool has_ended(const char *id)
+{
+    char log[CHAT_LOG_BYTES];
+    struct log_read read;
+    store_read(desk.store, chat_log(log, weir_slice_of(id)), 1, 0, &read);
+    return read.state.is_sealed;
 }
 
 static inline void run_with(struct made *m, const char *messages, const struct wish *w)
