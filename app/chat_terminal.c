@@ -52,7 +52,7 @@ struct terminal {
     struct background *work;    /* what the server is asked; NULL: nothing */
     struct chat_errand *errand; /* that, in another thread's hands until it is done */
     uint64_t work_ns;           /* since when */
-    struct cancel cancel;       /* of that, and of us */
+    struct weir_cancel cancel;  /* of that, and of us */
     bool is_busy;               /* Enter has to wait */
     bool is_submitted;
     bool is_over;
@@ -129,24 +129,24 @@ static void leave_work(struct terminal *t)
     end_work(t);
 }
 
-static void act(struct terminal *t, enum cancel_act what)
+static void act(struct terminal *t, enum weir_cancel_act what)
 {
-    if (what == CANCEL_QUIT) t->is_over = true;
-    if (what == CANCEL_NOW) leave_work(t);
+    if (what == WEIR_CANCEL_QUIT) t->is_over = true;
+    if (what == WEIR_CANCEL_NOW) leave_work(t);
 }
 
 static void on_key(void *user, const struct key *key)
 {
     struct terminal *t = user;
     bool is_interrupt = key->kind == KEY_CONTROL && key->code == 'C';
-    enum cancel_key meaning = CANCEL_KEY_OTHER;
-    if (is_interrupt) meaning = CANCEL_KEY_INTERRUPT;
-    if (key->kind == KEY_ESCAPE) meaning = CANCEL_KEY_ESCAPE;
+    enum weir_cancel_key meaning = WEIR_CANCEL_KEY_OTHER;
+    if (is_interrupt) meaning = WEIR_CANCEL_KEY_INTERRUPT;
+    if (key->kind == KEY_ESCAPE) meaning = WEIR_CANCEL_KEY_ESCAPE;
     if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
     if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
     bool was_working = t->work != NULL;
-    act(t, cancel_press(&t->cancel, meaning, t->now_ns));
-    if (meaning == CANCEL_KEY_OTHER) edit(t, key);
+    act(t, weir_cancel_press(&t->cancel, meaning, t->now_ns));
+    if (meaning == WEIR_CANCEL_KEY_OTHER) edit(t, key);
     else set_note(t, is_interrupt && !was_working ? quit_hint : "");
 }
 
@@ -253,7 +253,7 @@ static int wait_ms(const struct terminal *t)
 static void tick(struct terminal *t)
 {
     t->now_ns = clock_mono_ns(&clock_system);
-    cancel_tick(&t->cancel, t->now_ns);
+    weir_cancel_tick(&t->cancel, t->now_ns);
 }
 
 static bool is_on(const struct terminal *t)
@@ -288,14 +288,14 @@ static bool run_errand(struct terminal *t, struct chat_errand *e)
     }
     t->errand = e;
     t->work_ns = clock_mono_ns(&clock_system);
-    cancel_begin(&t->cancel);
+    weir_cancel_begin(&t->cancel);
     while (t->work && !is_work_done(t)) {
         if (is_on(t)) step(t);
         else leave_work(t);
     }
     /* One Ctrl-C was for the work; the next one is for us. */
     bool is_quitting = t->cancel.is_quitting;
-    cancel_end(&t->cancel);
+    weir_cancel_end(&t->cancel);
     t->cancel.is_quitting = is_quitting;
     return t->work != NULL;
 }

@@ -146,7 +146,7 @@ static void end_answer_line(struct plain_view *v)
     v->is_middle = false;
 }
 
-void plain_view_aside(struct plain_view *v, const struct ui_state *state, struct weir_slice type,
+void plain_view_aside(struct plain_view *v, const struct weir_ui *state, struct weir_slice type,
                       const struct weir_json *data)
 {
     struct view_line line;
@@ -169,7 +169,7 @@ void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_
     (void)output_flush();
 }
 
-void plain_view_answer(struct plain_view *v, const struct ui_text *answer)
+void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer)
 {
     /* It was begun again, or another follows. */
     if (v->answer_round != answer->round) {
@@ -177,7 +177,7 @@ void plain_view_answer(struct plain_view *v, const struct ui_text *answer)
         v->answer_seen = 0;
         v->answer_round = answer->round;
     }
-    struct weir_slice more = ui_text_from(answer, v->answer_seen);
+    struct weir_slice more = weir_ui_text_from(answer, v->answer_seen);
     if (more.len == 0) return;
     v->answer_seen = answer->end;
     v->is_middle = more.ptr[more.len - 1] != '\n';
@@ -185,10 +185,10 @@ void plain_view_answer(struct plain_view *v, const struct ui_text *answer)
     (void)output_flush();
 }
 
-static void show_citations(struct plain_view *v, const struct ui_state *state)
+static void show_citations(struct plain_view *v, const struct weir_ui *state)
 {
     for (size_t i = 0; i < state->n_citations && !v->is_quiet; i++) {
-        const struct ui_citation *c = &state->citations[i];
+        const struct weir_ui_citation *c = &state->citations[i];
         fprintf(v->notes, "[%zu] ", i + 1);
         print_label(v, v->notes, weir_slice_of(c->title[0] != '\0' ? c->title : c->source_id));
         fputs(": ", v->notes);
@@ -197,7 +197,7 @@ static void show_citations(struct plain_view *v, const struct ui_state *state)
     }
 }
 
-void plain_view_end(struct plain_view *v, const struct ui_state *state)
+void plain_view_end(struct plain_view *v, const struct weir_ui *state)
 {
     if (v->is_ended) return;
     v->is_ended = true;
@@ -205,7 +205,7 @@ void plain_view_end(struct plain_view *v, const struct ui_state *state)
     end_answer_line(v);
     show_citations(v, state);
     (void)output_flush();
-    if (state->phase == UI_FAILED && !v->has_complained)
+    if (state->phase == WEIR_UI_FAILED && !v->has_complained)
         complain(v, weir_slice_of(state->error_message), weir_slice_of(state->error_code));
 }
 

@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "client/ui_state.h"
+#include <weir/ui.h>
 
 enum { PLAIN_NAME_BYTES = 32 };
 
@@ -35,14 +35,14 @@ void plain_view_event(struct plain_view *v, struct weir_slice type, const struct
 void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_slice text);
 
 /* What an event of a session (its type is that in its data) or a chat comes to, if anything. */
-void plain_view_aside(struct plain_view *v, const struct ui_state *state, struct weir_slice type,
+void plain_view_aside(struct plain_view *v, const struct weir_ui *state, struct weir_slice type,
                       const struct weir_json *data);
 
 /* What was written of a streamed answer since the last call. */
-void plain_view_answer(struct plain_view *v, const struct ui_text *answer);
+void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer);
 
 /* A streamed answer has ended, or its stream has. */
-void plain_view_end(struct plain_view *v, const struct ui_state *state);
+void plain_view_end(struct plain_view *v, const struct weir_ui *state);
 
 /* After that: the next turn begins. */
 void plain_view_restart(struct plain_view *v);

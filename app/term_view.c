@@ -24,7 +24,7 @@ enum {
 };
 
 struct view {
-    const struct ui_state *state;
+    const struct weir_ui *state;
     struct view_options options;
     struct screen screen;
     struct markdown *markdown;
@@ -138,7 +138,7 @@ static void restart_answer(struct view *v)
 
 static void take_answer(struct view *v)
 {
-    const struct ui_text *answer = &v->state->answer;
+    const struct weir_ui_text *answer = &v->state->answer;
     if (v->answer_round != answer->round) restart_answer(v);
     if (v->answer_seen == answer->end) return;
     if (v->answer_seen == 0 && v->has_rows) {
@@ -146,7 +146,7 @@ static void take_answer(struct view *v)
         row_commit(v);
     }
     if (v->answer_seen < answer->begin) v->is_lossy = true;
-    enum weir_status st = markdown_feed(v->markdown, ui_text_from(answer, v->answer_seen));
+    enum weir_status st = markdown_feed(v->markdown, weir_ui_text_from(answer, v->answer_seen));
     if (st != WEIR_OK) v->is_lossy = true;
     v->answer_seen = answer->end;
 }
@@ -176,7 +176,7 @@ static void put_name(struct view *v, const char *name)
     row_blanks(v, used < NAME_COLUMNS ? NAME_COLUMNS - used : 1);
 }
 
-static void commit_agent(struct view *v, const struct ui_agent *a)
+static void commit_agent(struct view *v, const struct weir_ui_agent *a)
 {
     row_begin(v);
     row_str(v, "✓", TERM_GOOD);
@@ -188,20 +188,20 @@ static void commit_agent(struct view *v, const struct ui_agent *a)
     row_commit_with(v, weir_slice_of(a->summary));
 }
 
-static void put_finding(struct view *v, const struct ui_finding *f)
+static void put_finding(struct view *v, const struct weir_ui_finding *f)
 {
     static const struct {
         const char *sign;
         unsigned look;
     } signs[] = {
-        [UI_GATE_OPEN] = {"·", TERM_DIM},
-        [UI_GATE_PASSED] = {"✓", TERM_GOOD},
-        [UI_GATE_FAILED] = {"✗", TERM_BAD},
-        [UI_GATE_SKIPPED] = {"-", TERM_DIM},
+        [WEIR_UI_GATE_OPEN] = {"·", TERM_DIM},
+        [WEIR_UI_GATE_PASSED] = {"✓", TERM_GOOD},
+        [WEIR_UI_GATE_FAILED] = {"✗", TERM_BAD},
+        [WEIR_UI_GATE_SKIPPED] = {"-", TERM_DIM},
     };
     row_begin(v);
     row_blanks(v, 2);
-    for (size_t i = 0; i < UI_GATES; i++)
+    for (size_t i = 0; i < WEIR_UI_GATES; i++)
         row_str(v, signs[f->gates[i]].sign, signs[f->gates[i]].look);
     row_blanks(v, 1);
     put_name(v, f->id);
@@ -237,19 +237,19 @@ static void commit_line(struct view *v, const struct view_line *line)
 
 void view_event(struct view *v, struct weir_slice type, const struct weir_json *data)
 {
-    char name[UI_NAME_BYTES];
+    char name[WEIR_UI_NAME_BYTES];
     struct view_line line;
     if (v->options.is_quiet) return;
     if (view_line_of(v->state, type, data, &line)) commit_line(v, &line);
     if (weir_slice_is(type, "agent.completed") || weir_slice_is(type, "agent.started")) {
-        ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "agent")));
-        const struct ui_agent *a = ui_state_agent(v->state, name);
+        weir_ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "agent")));
+        const struct weir_ui_agent *a = weir_ui_agent(v->state, name);
         bool is_synthesis = strcmp(name, "synthesis") == 0;
         if (is_synthesis && type.len == sizeof "agent.started" - 1) commit_open_findings(v);
         if (a && !a->is_working && !is_synthesis) commit_agent(v, a);
     } else if (weir_slice_is(type, "validator.critic")) {
-        ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "finding_id")));
-        const struct ui_finding *f = ui_state_finding(v->state, name);
+        weir_ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "finding_id")));
+        const struct weir_ui_finding *f = weir_ui_finding(v->state, name);
         if (!f) return;
         put_finding(v, f);
         row_commit_with(v, weir_slice_of(f->claim));
@@ -289,54 +289,54 @@ static void put_tail(struct view *v, struct weir_slice text, unsigned look)
     v->left -= width < v->left ? width : v->left;
 }
 
-static void show_lane(struct view *v, const char *name, const struct ui_text *thoughts,
+static void show_lane(struct view *v, const char *name, const struct weir_ui_text *thoughts,
                       const char *question)
 {
     row_begin(v);
     row_blanks(v, 2);
     put_name(v, name);
-    if (thoughts->end > 0) put_tail(v, ui_text_from(thoughts, 0), TERM_DIM);
+    if (thoughts->end > 0) put_tail(v, weir_ui_text_from(thoughts, 0), TERM_DIM);
     else row_str(v, question, TERM_DIM);
     row_live(v);
 }
 
-static const char *phase_of(const struct ui_tool *t)
+static const char *phase_of(const struct weir_ui_tool *t)
 {
     if (t->progress[0] != '\0') return t->progress;
-    return t->phase == UI_TOOL_BROKEN ? "broken off" : "";
+    return t->phase == WEIR_UI_TOOL_BROKEN ? "broken off" : "";
 }
 
-static void show_tool(struct view *v, const struct ui_tool *t)
+static void show_tool(struct view *v, const struct weir_ui_tool *t)
 {
     row_begin(v);
     row_blanks(v, 2);
     put_name(v, t->name[0] != '\0' ? t->name : t->id);
     row_str(v, phase_of(t), TERM_DIM);
     row_blanks(v, phase_of(t)[0] != '\0' ? 2 : 0);
-    put_tail(v, ui_text_from(&t->arguments, 0), TERM_DIM);
+    put_tail(v, weir_ui_text_from(&t->arguments, 0), TERM_DIM);
     row_live(v);
 }
 
 /* Each gives back how many rows are left for the next. */
 static unsigned show_agents(struct view *v, unsigned most)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     for (size_t i = 0; i < s->n_agents && most > 0; i++) {
-        const struct ui_agent *a = &s->agents[i];
+        const struct weir_ui_agent *a = &s->agents[i];
         if (!a->is_working || strcmp(a->name, "synthesis") == 0) continue;
         show_lane(v, a->name, &a->thoughts, a->question);
         most--;
     }
-    bool is_thinking = s->thinking.end > 0 && s->answer.end == 0 && s->phase == UI_RUNNING;
+    bool is_thinking = s->thinking.end > 0 && s->answer.end == 0 && s->phase == WEIR_UI_RUNNING;
     if (is_thinking && most > 0) show_lane(v, "thinking", &s->thinking, "");
     return most;
 }
 
 static unsigned show_tools(struct view *v, unsigned most)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     for (size_t i = 0; i < s->n_tools && most > 0; i++) {
-        if (s->tools[i].phase > UI_TOOL_RUNNING) continue;
+        if (s->tools[i].phase > WEIR_UI_TOOL_RUNNING) continue;
         show_tool(v, &s->tools[i]);
         most--;
     }
@@ -346,7 +346,7 @@ static unsigned show_tools(struct view *v, unsigned most)
 /* The findings at hand: those behind the last that a critic has spoken of. */
 static void show_findings(struct view *v, unsigned most)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     size_t first = s->n_findings;
     while (first > 0 && s->findings[first - 1].critic[0] == '\0') first--;
     for (size_t i = first; i < s->n_findings && most > 0 && s->answer.end == 0; i++, most--) {
@@ -359,7 +359,7 @@ static void show_findings(struct view *v, unsigned most)
 /* What waits for a person stays in sight. */
 static unsigned show_asks(struct view *v, unsigned most)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     struct view_line line;
     for (size_t i = 0; i < s->n_asks && most > 0; i++) {
         if (!s->asks[i].is_open) continue;
@@ -385,7 +385,7 @@ static void show_lanes(struct view *v)
 }
 
 /* How fast text comes: bytes of each quarter of a second, up to now. */
-static void put_rate(struct view *v, const struct ui_text *t)
+static void put_rate(struct view *v, const struct weir_ui_text *t)
 {
     int32_t days[RATE_TICKS];
     double values[RATE_TICKS] = {0};
@@ -405,7 +405,7 @@ static void put_rate(struct view *v, const struct ui_text *t)
     weir_buf_fini(&line);
 }
 
-static void put_usage(struct view *v, const struct ui_usage *u)
+static void put_usage(struct view *v, const struct weir_ui_usage *u)
 {
     char text[TEXT_BYTES];
     if (u->has_tokens) {
@@ -424,10 +424,10 @@ static void put_usage(struct view *v, const struct ui_usage *u)
 /* When it is tried again stands before why, which may be cut. */
 static void put_connection(struct view *v)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     char text[TEXT_BYTES];
     row_blanks(v, 2);
-    row_str(v, s->connection == UI_RECONNECTING ? "reconnecting" : "connecting", TERM_BOLD);
+    row_str(v, s->connection == WEIR_UI_RECONNECTING ? "reconnecting" : "connecting", TERM_BOLD);
     if (s->again_ns > s->now_ns) {
         unsigned long long left = (s->again_ns - s->now_ns + 999999999) / 1000000000;
         snprintf(text, sizeof text, "· again in %llu s", left);
@@ -439,7 +439,7 @@ static void put_connection(struct view *v)
     row_str(v, s->connection_why, TERM_DIM);
 }
 
-static const struct ui_text *busiest(const struct ui_state *s)
+static const struct weir_ui_text *busiest(const struct weir_ui *s)
 {
     if (s->answer.end > 0) return &s->answer;
     if (s->thinking.end > 0) return &s->thinking;
@@ -450,10 +450,10 @@ static const struct ui_text *busiest(const struct ui_state *s)
 
 static void show_status(struct view *v)
 {
-    const struct ui_state *s = v->state;
-    uint64_t begun_ns = s->phase == UI_RUNNING ? s->started_ns : s->now_ns;
+    const struct weir_ui *s = v->state;
+    uint64_t begun_ns = s->phase == WEIR_UI_RUNNING ? s->started_ns : s->now_ns;
     uint64_t ms = (s->now_ns - begun_ns) / 1000000;
-    bool is_away = s->connection == UI_CONNECTING || s->connection == UI_RECONNECTING;
+    bool is_away = s->connection == WEIR_UI_CONNECTING || s->connection == WEIR_UI_RECONNECTING;
     row_begin(v);
     row_put(v, term_spinner(s->now_ns), TERM_CODE);
     row_blanks(v, 1);
@@ -495,7 +495,7 @@ struct weir_slice view_frame(struct view *v)
 
 static void commit_failure(struct view *v)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     row_begin(v);
     row_str(v, "✗", TERM_BAD);
     row_blanks(v, 1);
@@ -506,10 +506,10 @@ static void commit_failure(struct view *v)
 
 static void commit_citations(struct view *v)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     char number[TEXT_BYTES];
     for (size_t i = 0; i < s->n_citations; i++) {
-        const struct ui_citation *c = &s->citations[i];
+        const struct weir_ui_citation *c = &s->citations[i];
         row_begin(v);
         snprintf(number, sizeof number, "[%zu]", i + 1);
         row_str(v, number, TERM_DIM);
@@ -522,7 +522,7 @@ static void commit_citations(struct view *v)
 
 static void commit_footer(struct view *v)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     row_begin(v);
     row_commit(v);
     row_begin(v);
@@ -545,13 +545,13 @@ static void commit_footer(struct view *v)
 
 static void commit_end(struct view *v)
 {
-    const struct ui_state *s = v->state;
+    const struct weir_ui *s = v->state;
     if (!v->options.is_quiet && s->answer.end == 0) commit_open_findings(v);
     take_answer(v);
     if (markdown_end(v->markdown) != WEIR_OK) v->is_lossy = true;
     if (v->is_lossy) view_line(v, SLICE("weir:"), SLICE("a part of the answer could not be shown"));
-    if (s->phase == UI_FAILED) commit_failure(v);
-    if (v->options.is_quiet || s->phase < UI_COMPLETED) return;
+    if (s->phase == WEIR_UI_FAILED) commit_failure(v);
+    if (v->options.is_quiet || s->phase < WEIR_UI_COMPLETED) return;
     if (s->n_citations > 0) {
         row_begin(v);
         row_commit(v);
@@ -571,7 +571,7 @@ struct weir_slice view_end(struct view *v)
 
 /* ---- life ---- */
 
-struct view *view_new(const struct ui_state *state, struct view_options options, unsigned columns,
+struct view *view_new(const struct weir_ui *state, struct view_options options, unsigned columns,
                       unsigned rows)
 {
     struct view *v = mem_zalloc(sizeof *v);

@@ -16,8 +16,8 @@
  */
 #pragma once
 
-#include "client/ui_state.h"
 #include "term_screen.h"
+#include <weir/ui.h>
 
 struct view;
 
@@ -32,7 +32,7 @@ struct view_options {
 };
 
 /* NULL when there is no memory. The state is borrowed until view_free(). */
-struct view *view_new(const struct ui_state *state, struct view_options options, unsigned columns,
+struct view *view_new(const struct weir_ui *state, struct view_options options, unsigned columns,
                       unsigned rows);
 void view_free(struct view *v);
 void view_resize(struct view *v, unsigned columns, unsigned rows);

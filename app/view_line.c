@@ -4,18 +4,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static void id_of(const struct weir_json *data, const char *key, char out[UI_NAME_BYTES])
+static void id_of(const struct weir_json *data, const char *key, char out[WEIR_UI_NAME_BYTES])
 {
-    ui_label_set(out, UI_NAME_BYTES, weir_json_text(weir_json_get_str(data, key)));
+    weir_ui_label_set(out, WEIR_UI_NAME_BYTES, weir_json_text(weir_json_get_str(data, key)));
 }
 
 /* ---- tools ---- */
 
-static bool tool_line(const struct ui_state *s, const char *id, struct view_line *out)
+static bool tool_line(const struct weir_ui *s, const char *id, struct view_line *out)
 {
-    const struct ui_tool *t = ui_state_tool(s, id);
+    const struct weir_ui_tool *t = weir_ui_tool(s, id);
     if (!t) return false;
-    out->is_good = t->phase == UI_TOOL_DONE;
+    out->is_good = t->phase == WEIR_UI_TOOL_DONE;
     out->is_bad = !out->is_good;
     out->sign = out->is_good ? "✓" : "✗";
     memcpy(out->label, t->name[0] != '\0' ? t->name : t->id, sizeof out->label);
@@ -23,71 +23,71 @@ static bool tool_line(const struct ui_state *s, const char *id, struct view_line
     return true;
 }
 
-static bool end_of_session_tool(const struct ui_state *s, const struct weir_json *data,
+static bool end_of_session_tool(const struct weir_ui *s, const struct weir_json *data,
                                 struct view_line *out)
 {
-    char id[UI_NAME_BYTES];
+    char id[WEIR_UI_NAME_BYTES];
     id_of(data, "toolCallId", id);
     return tool_line(s, id, out);
 }
 
-static bool end_of_chat_tool(const struct ui_state *s, const struct weir_json *data,
+static bool end_of_chat_tool(const struct weir_ui *s, const struct weir_json *data,
                              struct view_line *out)
 {
-    char id[UI_NAME_BYTES];
+    char id[WEIR_UI_NAME_BYTES];
     id_of(data, "id", id);
     return tool_line(s, id, out);
 }
 
 /* ---- what waits for a person ---- */
 
-void view_line_of_ask(const struct ui_ask *a, struct view_line *out)
+void view_line_of_ask(const struct weir_ui_ask *a, struct view_line *out)
 {
-    static const char *const labels[] = {[UI_ASK_APPROVAL] = "approval",
-                                         [UI_ASK_QUESTION] = "question",
-                                         [UI_ASK_PRIVACY] = "privacy"};
+    static const char *const labels[] = {[WEIR_UI_ASK_APPROVAL] = "approval",
+                                         [WEIR_UI_ASK_QUESTION] = "question",
+                                         [WEIR_UI_ASK_PRIVACY] = "privacy"};
     *out = (struct view_line){.sign = a->is_open ? "?" : "·", .is_open = a->is_open};
     snprintf(out->label, sizeof out->label, "%s", labels[a->kind]);
     if (a->is_open) snprintf(out->text, sizeof out->text, "%s (%s)", a->text, a->id);
     else snprintf(out->text, sizeof out->text, "%s: %s", a->text, a->answer);
 }
 
-static bool ask_line(const struct ui_state *s, const char *id, struct view_line *out)
+static bool ask_line(const struct weir_ui *s, const char *id, struct view_line *out)
 {
-    const struct ui_ask *a = ui_state_ask(s, id);
+    const struct weir_ui_ask *a = weir_ui_ask(s, id);
     if (a) view_line_of_ask(a, out);
     return a != NULL;
 }
 
-static bool approval(const struct ui_state *s, const struct weir_json *data, struct view_line *out)
+static bool approval(const struct weir_ui *s, const struct weir_json *data, struct view_line *out)
 {
-    char id[UI_NAME_BYTES];
+    char id[WEIR_UI_NAME_BYTES];
     const struct weir_json *request = weir_json_get_str(data, "request");
     id_of(request ? request : data, "approvalId", id);
     return ask_line(s, id, out);
 }
 
-static bool question(const struct ui_state *s, const struct weir_json *data, struct view_line *out)
+static bool question(const struct weir_ui *s, const struct weir_json *data, struct view_line *out)
 {
-    char id[UI_NAME_BYTES];
+    char id[WEIR_UI_NAME_BYTES];
     id_of(data, "requestId", id);
     return ask_line(s, id, out);
 }
 
-static bool decision(const struct ui_state *s, const struct weir_json *data, struct view_line *out)
+static bool decision(const struct weir_ui *s, const struct weir_json *data, struct view_line *out)
 {
-    char id[UI_NAME_BYTES];
+    char id[WEIR_UI_NAME_BYTES];
     id_of(data, "decisionId", id);
     return ask_line(s, id, out);
 }
 
 /* ---- notices ---- */
 
-static bool notice(const struct ui_state *s, const struct weir_json *data, struct view_line *out)
+static bool notice(const struct weir_ui *s, const struct weir_json *data, struct view_line *out)
 {
     (void)data;
     if (s->n_notices == 0) return false;
-    const struct ui_notice *n = &s->notices[s->n_notices - 1];
+    const struct weir_ui_notice *n = &s->notices[s->n_notices - 1];
     out->sign = "·";
     memcpy(out->label, n->type, sizeof out->label);
     snprintf(out->text, sizeof out->text, "%s", n->text);
@@ -98,7 +98,7 @@ static bool notice(const struct ui_state *s, const struct weir_json *data, struc
 
 static const struct {
     const char *type;
-    bool (*fill)(const struct ui_state *s, const struct weir_json *data, struct view_line *out);
+    bool (*fill)(const struct weir_ui *s, const struct weir_json *data, struct view_line *out);
 } lines[] = {
     {"tool_end", end_of_session_tool},
     {"tool_result", end_of_chat_tool},
@@ -117,7 +117,7 @@ static const struct {
     {"protocol.upgrade_required", notice},
 };
 
-bool view_line_of(const struct ui_state *s, struct weir_slice type, const struct weir_json *data,
+bool view_line_of(const struct weir_ui *s, struct weir_slice type, const struct weir_json *data,
                   struct view_line *out)
 {
     *out = (struct view_line){.sign = ""};

@@ -35,10 +35,10 @@ struct watcher {
     const struct watcher_source *source;
     struct weir_sse *sse;
     struct weir_json_doc *doc; /* of the event at hand */
-    struct ui_state state;
+    struct weir_ui state;
     enum watcher_dialect dialect;
     struct weir_message *message;
-    struct ui_message ui_message;
+    struct weir_ui_message ui_message;
     enum weir_dialect model_dialect;
 
     bool has_tty;
@@ -108,8 +108,9 @@ static bool is_model_event(const struct weir_sse_event *event, const struct weir
 static bool open_message(struct watcher *w)
 {
     weir_message_free(w->message);
-    w->ui_message = (struct ui_message){.state = &w->state};
-    w->message = weir_message_new(w->model_dialect, &ui_message_handlers, &w->ui_message, NULL);
+    w->ui_message = (struct weir_ui_message){.state = &w->state};
+    w->message =
+        weir_message_new(w->model_dialect, weir_ui_message_handlers(), &w->ui_message, NULL);
     w->ui_message.message = w->message;
     return w->message != NULL;
 }
@@ -141,7 +142,7 @@ static void show_line(struct watcher *w, const struct weir_sse_event *event)
 static void begin_again(struct watcher *w)
 {
     if (w->view) (void)tty_write(view_end(w->view));
-    ui_state_next(&w->state);
+    weir_ui_next(&w->state);
     if (w->view) view_restart(w->view);
     plain_view_restart(&w->plain);
 }
@@ -152,15 +153,15 @@ static void end_one(struct watcher *w)
 {
     if (w->view) (void)tty_write(view_end(w->view));
     else if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
-    cancel_begin(&w->state.cancel);
+    weir_cancel_begin(&w->state.cancel);
 }
 
 static void take_turn_event(struct watcher *w, const struct weir_sse_event *event,
                             const struct weir_json *data)
 {
-    if (weir_slice_is(event->type, "turn.started") && w->state.phase >= UI_COMPLETED)
+    if (weir_slice_is(event->type, "turn.started") && w->state.phase >= WEIR_UI_COMPLETED)
         begin_again(w);
-    if (!ui_state_event(&w->state, event->type, data)) {
+    if (!weir_ui_turn_event(&w->state, event->type, data)) {
         show_line(w, event);
         return;
     }
@@ -176,13 +177,13 @@ static void take_streamed(struct watcher *w, const struct weir_sse_event *event,
     bool is_session = w->dialect == WATCHER_SESSION;
     struct weir_slice type = event->type;
     if (is_session) type = weir_json_text(weir_json_get_str(data, "type"));
-    bool was_over = w->state.phase >= UI_COMPLETED;
-    if (is_session ? ui_session_begins(&w->state, data) : was_over) {
+    bool was_over = w->state.phase >= WEIR_UI_COMPLETED;
+    if (is_session ? weir_ui_session_begins(&w->state, data) : was_over) {
         begin_again(w);
         was_over = false;
     }
-    bool is_known = is_session ? ui_session_event(&w->state, data)
-                               : ui_chat_event(&w->state, event->type, data);
+    bool is_known = is_session ? weir_ui_session_event(&w->state, data)
+                               : weir_ui_chat_event(&w->state, event->type, data);
     if (!is_known) {
         show_line(w, event);
         return;
@@ -192,7 +193,7 @@ static void take_streamed(struct watcher *w, const struct weir_sse_event *event,
         plain_view_answer(&w->plain, &w->state.answer);
         plain_view_aside(&w->plain, &w->state, type, data);
     }
-    if (!was_over && w->state.phase >= UI_COMPLETED) end_one(w);
+    if (!was_over && w->state.phase >= WEIR_UI_COMPLETED) end_one(w);
 }
 
 static enum watcher_dialect dialect_of(struct watcher *w, const struct weir_sse_event *event,
@@ -200,14 +201,14 @@ static enum watcher_dialect dialect_of(struct watcher *w, const struct weir_sse_
 {
     bool is_unnamed = weir_slice_is(event->type, "message");
     if (is_model_event(event, data, &w->model_dialect)) return WATCHER_MODEL;
-    if (is_unnamed && ui_session_knows(data)) return WATCHER_SESSION;
-    return ui_chat_knows(event->type, data) ? WATCHER_CHAT : WATCHER_OPEN;
+    if (is_unnamed && weir_ui_session_knows(data)) return WATCHER_SESSION;
+    return weir_ui_chat_knows(event->type, data) ? WATCHER_CHAT : WATCHER_OPEN;
 }
 
 void watcher_event(struct watcher *w, const struct weir_sse_event *event)
 {
     const struct weir_json *data = NULL;
-    ui_state_tick(&w->state, w->view ? w->state.now_ns : now_ns());
+    weir_ui_tick(&w->state, w->view ? w->state.now_ns : now_ns());
     w->n_since_frame += event->data.len;
     event_keep_add(w->options.keep, event);
     if (w->options.is_json) print_json(w, event);
@@ -231,7 +232,7 @@ static void on_event(void *user, const struct weir_sse_event *event)
 
 bool watcher_is_complete(const struct watcher *w)
 {
-    return w->state.phase >= UI_COMPLETED;
+    return w->state.phase >= WEIR_UI_COMPLETED;
 }
 
 /* ---- the connection ---- */
@@ -243,26 +244,26 @@ static bool is_noted(const struct watcher *w)
 
 void watcher_connecting(struct watcher *w, const char *to)
 {
-    ui_state_connection(&w->state, UI_CONNECTING);
+    weir_ui_connection(&w->state, WEIR_UI_CONNECTING);
     if (is_noted(w)) fprintf(stderr, "weir: connecting to %s\n", to);
 }
 
 void watcher_connected(struct watcher *w)
 {
-    ui_state_connection(&w->state, UI_CONNECTED);
+    weir_ui_connection(&w->state, WEIR_UI_CONNECTED);
     if (is_noted(w)) fputs("weir: connected\n", stderr);
 }
 
 void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms)
 {
-    ui_state_reconnecting(&w->state, why, in_ms);
+    weir_ui_reconnecting(&w->state, why, in_ms);
     if (is_noted(w)) fprintf(stderr, "weir: %s; again in %.1f s\n", why, (double)in_ms / 1000);
 }
 
 void watcher_disconnected(struct watcher *w, const char *code, const char *why, bool is_cut)
 {
     bool has_ended = watcher_is_complete(w);
-    ui_state_disconnected(&w->state, code, why);
+    weir_ui_disconnected(&w->state, code, why);
     w->is_cut = is_cut && !has_ended;
     if (w->options.is_json || (has_ended && is_noted(w))) fprintf(stderr, "weir: %s\n", why);
 }
@@ -285,23 +286,23 @@ bool watcher_feed(struct watcher *w, struct weir_slice bytes)
 
 /* ---- keys and signals ---- */
 
-static void act(struct watcher *w, enum cancel_act what)
+static void act(struct watcher *w, enum weir_cancel_act what)
 {
     const struct watcher_source *s = w->source;
-    if (what == CANCEL_QUIT) w->is_left = true;
-    if (what == CANCEL_NOW && !(s->cancel && s->cancel(s->user))) w->is_left = true;
+    if (what == WEIR_CANCEL_QUIT) w->is_left = true;
+    if (what == WEIR_CANCEL_NOW && !(s->cancel && s->cancel(s->user))) w->is_left = true;
 }
 
 static void on_key(void *user, const struct key *key)
 {
     struct watcher *w = user;
     const struct watcher_guest *guest = w->options.guest;
-    enum cancel_key meaning = CANCEL_KEY_OTHER;
-    if (key->kind == KEY_ESCAPE) meaning = CANCEL_KEY_ESCAPE;
-    if (key->kind == KEY_CONTROL && key->code == 'C') meaning = CANCEL_KEY_INTERRUPT;
+    enum weir_cancel_key meaning = WEIR_CANCEL_KEY_OTHER;
+    if (key->kind == KEY_ESCAPE) meaning = WEIR_CANCEL_KEY_ESCAPE;
+    if (key->kind == KEY_CONTROL && key->code == 'C') meaning = WEIR_CANCEL_KEY_INTERRUPT;
     if (key->kind == KEY_CONTROL && key->code == 'Z') raise(SIGTSTP);
     if (key->kind == KEY_CONTROL && key->code == '\\') raise(SIGQUIT);
-    act(w, cancel_press(&w->state.cancel, meaning, w->state.now_ns));
+    act(w, weir_cancel_press(&w->state.cancel, meaning, w->state.now_ns));
     if (guest) guest->on_key(guest->user, key);
 }
 
@@ -374,10 +375,10 @@ static bool step(struct watcher *w)
                            {.fd = tty_key_fd(), .events = POLLIN}};
     enum watcher_more more = WATCHER_MORE;
     bool is_idle = poll(fds, 3, 0) == 0;
-    ui_state_tick(&w->state, now_ns());
+    weir_ui_tick(&w->state, now_ns());
     draw(w, is_idle);
     if (is_idle) (void)poll(fds, 3, wait_ms(w));
-    ui_state_tick(&w->state, now_ns());
+    weir_ui_tick(&w->state, now_ns());
     if (fds[1].revents) take_signals(w);
     if (fds[2].revents) read_keys(w);
     keys_time(w->keys, w->state.now_ns, on_key, w);
@@ -397,7 +398,7 @@ static void run_on_terminal(struct watcher *w)
 {
     while (step(w)) {
     }
-    ui_state_tick(&w->state, now_ns());
+    weir_ui_tick(&w->state, now_ns());
     if (w->signal_number == 0 && !w->is_left) end_message(w);
     (void)tty_write(view_end(w->view));
     if (w->options.guest) w->options.guest->is_left = w->is_left;
@@ -435,14 +436,16 @@ static void open_view(struct watcher *w)
 int watcher_run(struct watcher *w, const struct watcher_source *source)
 {
     w->source = source;
-    if (w->state.connection == UI_DISCONNECTED) ui_state_connection(&w->state, UI_CONNECTED);
-    cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
+    if (w->state.connection == WEIR_UI_DISCONNECTED)
+        weir_ui_connection(&w->state, WEIR_UI_CONNECTED);
+    weir_cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
     if (w->has_tty) open_view(w);
     if (w->view) run_on_terminal(w);
     else run_plainly(w);
-    bool is_done = w->state.phase == UI_COMPLETED || (w->is_whole && w->state.phase == UI_WAITING);
+    bool is_done =
+        w->state.phase == WEIR_UI_COMPLETED || (w->is_whole && w->state.phase == WEIR_UI_WAITING);
     if (is_done || w->is_cut) return is_done ? EXIT_DONE : EXIT_INCOMPLETE;
-    return w->state.phase == UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
+    return w->state.phase == WEIR_UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
 }
 
 bool watcher_is_left(const struct watcher *w)
@@ -466,8 +469,8 @@ struct watcher *watcher_new(const struct watcher_options *options)
     w->dialect = options->dialect;
     w->has_tty = options->guest || (!options->is_json && tty_is_wanted());
     w->keys = options->guest ? options->guest->keys : &w->own_keys;
-    ui_state_init(&w->state);
-    ui_state_tick(&w->state, now_ns());
+    weir_ui_init(&w->state);
+    weir_ui_tick(&w->state, now_ns());
     plain_view_init(&w->plain, options->notes, options->is_quiet);
     weir_buf_init(&w->line, OUTPUT_LINE_MAX_BYTES);
     w->doc = weir_json_doc_new(0);
@@ -486,6 +489,6 @@ void watcher_free(struct watcher *w)
     weir_json_doc_free(w->doc);
     weir_buf_fini(&w->line);
     plain_view_fini(&w->plain);
-    ui_state_fini(&w->state);
+    weir_ui_fini(&w->state);
     mem_free(w);
 }

@@ -8,4 +8,5 @@
 #include <weir/sse.h>
 #include <weir/status.h>
 #include <weir/types.h>
+#include <weir/ui.h>
 #include <weir/version.h>

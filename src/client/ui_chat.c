@@ -10,68 +10,68 @@
 
 /* ---- the reply ---- */
 
-static void take_token(struct ui_state *s, const struct weir_json *data)
+static void take_token(struct weir_ui *s, const struct weir_json *data)
 {
     s->progress[0] = '\0';
-    ui_text_add(&s->answer, ui_text_of(data, "text"), s->now_ns);
+    weir_ui_text_add(&s->answer, ui_text_of(data, "text"), s->now_ns);
 }
 
-static void take_tool_call(struct ui_state *s, const struct weir_json *data)
+static void take_tool_call(struct weir_ui *s, const struct weir_json *data)
 {
     (void)ui_tool_begin(s, ui_text_of(data, "id"), ui_text_of(data, "name"),
                         weir_json_get_str(data, "args"));
 }
 
-static void end_tool(struct ui_state *s, const struct weir_json *data, enum ui_tool_phase phase,
+static void end_tool(struct weir_ui *s, const struct weir_json *data, enum weir_ui_tool_phase phase,
                      const char *key)
 {
-    struct ui_tool *t = ui_tool_find_or_add(s, ui_text_of(data, "id"));
+    struct weir_ui_tool *t = ui_tool_find_or_add(s, ui_text_of(data, "id"));
     /* One whose call was missed began we do not know when. */
     if (t->started_ns > 0) t->duration_ms = (s->now_ns - t->started_ns) / 1000000;
     ui_tool_end(t, phase, weir_json_get_str(data, key));
 }
 
-static void take_tool_result(struct ui_state *s, const struct weir_json *data)
+static void take_tool_result(struct weir_ui *s, const struct weir_json *data)
 {
-    end_tool(s, data, UI_TOOL_DONE, "result");
+    end_tool(s, data, WEIR_UI_TOOL_DONE, "result");
 }
 
-static void take_tool_error(struct ui_state *s, const struct weir_json *data)
+static void take_tool_error(struct weir_ui *s, const struct weir_json *data)
 {
-    end_tool(s, data, UI_TOOL_FAILED, "error");
+    end_tool(s, data, WEIR_UI_TOOL_FAILED, "error");
 }
 
 /* It names no tool: the newest that runs is meant. */
-static void take_progress(struct ui_state *s, const struct weir_json *data)
+static void take_progress(struct weir_ui *s, const struct weir_json *data)
 {
     ui_progress_set(s, ui_tool_running(s, SLICE("")), ui_text_of(data, "label"),
                     weir_json_get_str(data, "percent"));
 }
 
-static void take_citation(struct ui_state *s, const struct weir_json *data)
+static void take_citation(struct weir_ui *s, const struct weir_json *data)
 {
-    if (s->n_citations == UI_CITATIONS) {
-        memmove(s->citations, s->citations + 1, (UI_CITATIONS - 1) * sizeof *s->citations);
+    if (s->n_citations == WEIR_UI_CITATIONS) {
+        memmove(s->citations, s->citations + 1, (WEIR_UI_CITATIONS - 1) * sizeof *s->citations);
         s->n_citations--;
         s->n_left_out++;
     }
-    struct ui_citation *c = &s->citations[s->n_citations++];
-    ui_label_set(c->source_id, sizeof c->source_id, ui_text_of(data, "sourceId"));
-    ui_label_set(c->title, sizeof c->title, ui_text_of(data, "title"));
-    ui_label_set(c->snippet, sizeof c->snippet, ui_text_of(data, "snippet"));
+    struct weir_ui_citation *c = &s->citations[s->n_citations++];
+    weir_ui_label_set(c->source_id, sizeof c->source_id, ui_text_of(data, "sourceId"));
+    weir_ui_label_set(c->title, sizeof c->title, ui_text_of(data, "title"));
+    weir_ui_label_set(c->snippet, sizeof c->snippet, ui_text_of(data, "snippet"));
 }
 
-static void take_done(struct ui_state *s, const struct weir_json *data)
+static void take_done(struct weir_ui *s, const struct weir_json *data)
 {
     const struct weir_json *usage = weir_json_get_str(data, "usage");
-    ui_label_set(s->model, sizeof s->model, ui_text_of(data, "model"));
+    weir_ui_label_set(s->model, sizeof s->model, ui_text_of(data, "model"));
     s->usage.input_tokens = ui_count_of(usage, "input");
     s->usage.output_tokens = ui_count_of(usage, "output");
     s->usage.has_tokens = usage != NULL;
-    ui_state_end(s, UI_COMPLETED);
+    ui_state_end(s, WEIR_UI_COMPLETED);
 }
 
-static void take_error(struct ui_state *s, const struct weir_json *data)
+static void take_error(struct weir_ui *s, const struct weir_json *data)
 {
     ui_state_fail(s, ui_text_of(data, "code"), ui_text_of(data, "message"));
 }
@@ -95,27 +95,27 @@ static struct weir_slice written(const struct weir_buf *out)
     return slice_of(out->ptr, out->len);
 }
 
-static void take_preview(struct ui_state *s, const struct weir_json *data)
+static void take_preview(struct weir_ui *s, const struct weir_json *data)
 {
     struct weir_buf text;
     const struct weir_json *provider = weir_json_get_str(data, "provider");
-    weir_buf_init(&text, UI_LABEL_BYTES);
+    weir_buf_init(&text, WEIR_UI_LABEL_BYTES);
     put_kinds(&text, weir_json_get_str(data, "findings"));
     weir_buf_append_str(&text, " for ");
     weir_buf_append_slice(&text, ui_text_of(provider, "displayName"));
-    ui_ask_open(s, UI_ASK_PRIVACY, ui_text_of(data, "decisionId"), written(&text));
+    ui_ask_open(s, WEIR_UI_ASK_PRIVACY, ui_text_of(data, "decisionId"), written(&text));
     weir_buf_fini(&text);
 }
 
 /* It does not say which decision: there is one at a time. Without one it was the policy. */
-static void take_resolved(struct ui_state *s, const struct weir_json *data)
+static void take_resolved(struct weir_ui *s, const struct weir_json *data)
 {
     struct weir_buf text;
     struct weir_slice choice = ui_text_of(data, "appliedChoice");
     for (size_t i = 0; i < s->n_asks; i++)
-        if (s->asks[i].kind == UI_ASK_PRIVACY && s->asks[i].is_open)
+        if (s->asks[i].kind == WEIR_UI_ASK_PRIVACY && s->asks[i].is_open)
             ui_ask_settle(&s->asks[i], choice);
-    weir_buf_init(&text, UI_LABEL_BYTES);
+    weir_buf_init(&text, WEIR_UI_LABEL_BYTES);
     weir_buf_append_slice(&text, choice);
     weir_buf_append_str(&text, ": ");
     put_kinds(&text, weir_json_get_str(data, "categories"));
@@ -123,23 +123,23 @@ static void take_resolved(struct ui_state *s, const struct weir_json *data)
     weir_buf_fini(&text);
 }
 
-static void take_blocked(struct ui_state *s, const struct weir_json *data)
+static void take_blocked(struct weir_ui *s, const struct weir_json *data)
 {
     struct weir_buf text;
     struct weir_slice reason = ui_text_of(data, "reason");
     for (size_t i = 0; i < s->n_asks; i++)
-        if (s->asks[i].kind == UI_ASK_PRIVACY && s->asks[i].is_open)
+        if (s->asks[i].kind == WEIR_UI_ASK_PRIVACY && s->asks[i].is_open)
             ui_ask_settle(&s->asks[i], reason);
-    weir_buf_init(&text, UI_LABEL_BYTES);
+    weir_buf_init(&text, WEIR_UI_LABEL_BYTES);
     weir_buf_append_str(&text, "the privacy shield has kept it back: ");
     put_kinds(&text, weir_json_get_str(data, "findings"));
     ui_state_fail(s, reason, written(&text));
     weir_buf_fini(&text);
 }
 
-static void take_token_map(struct ui_state *s, const struct weir_json *data)
+static void take_token_map(struct weir_ui *s, const struct weir_json *data)
 {
-    char text[UI_NAME_BYTES];
+    char text[WEIR_UI_NAME_BYTES];
     size_t n = weir_json_count(weir_json_get_str(data, "tokenMap"));
     snprintf(text, sizeof text, "%zu placeholder%s", n, n == 1 ? "" : "s");
     ui_notice_add(s, SLICE("privacy_token_map"), weir_slice_of(text));
@@ -163,13 +163,13 @@ static const struct ui_rule rules[] = {
     {NULL, NULL, false},
 };
 
-bool ui_chat_event(struct ui_state *s, struct weir_slice type, const struct weir_json *data)
+bool weir_ui_chat_event(struct weir_ui *s, struct weir_slice type, const struct weir_json *data)
 {
     return ui_rules_take(s, rules, type, data);
 }
 
 /* Some names are anybody's: those need the members that go with them. */
-bool ui_chat_knows(struct weir_slice type, const struct weir_json *data)
+bool weir_ui_chat_knows(struct weir_slice type, const struct weir_json *data)
 {
     static const struct {
         const char *type, *member;

@@ -10,46 +10,47 @@
 
 /* ---- turns ---- */
 
-static void take_run_start(struct ui_state *s, const struct weir_json *data)
+static void take_run_start(struct weir_ui *s, const struct weir_json *data)
 {
-    ui_label_set(s->model, sizeof s->model, ui_text_of(data, "model"));
+    weir_ui_label_set(s->model, sizeof s->model, ui_text_of(data, "model"));
 }
 
-static void take_text_delta(struct ui_state *s, const struct weir_json *data)
+static void take_text_delta(struct weir_ui *s, const struct weir_json *data)
 {
-    ui_text_add(&s->answer, ui_text_of(data, "text"), s->now_ns);
+    weir_ui_text_add(&s->answer, ui_text_of(data, "text"), s->now_ns);
 }
 
-static void take_thinking_delta(struct ui_state *s, const struct weir_json *data)
+static void take_thinking_delta(struct weir_ui *s, const struct weir_json *data)
 {
-    ui_text_add(&s->thinking, ui_text_of(data, "thinking"), s->now_ns);
+    weir_ui_text_add(&s->thinking, ui_text_of(data, "thinking"), s->now_ns);
 }
 
-static void take_tool_start(struct ui_state *s, const struct weir_json *data)
+static void take_tool_start(struct weir_ui *s, const struct weir_json *data)
 {
     (void)ui_tool_begin(s, ui_text_of(data, "toolCallId"), ui_text_of(data, "toolName"),
                         weir_json_get_str(data, "args"));
 }
 
 /* It names the tool and not the call: the newest that runs is meant. */
-static void take_tool_progress(struct ui_state *s, const struct weir_json *data)
+static void take_tool_progress(struct weir_ui *s, const struct weir_json *data)
 {
     if (weir_slice_is(ui_text_of(data, "audience"), "internal")) return;
     ui_progress_set(s, ui_tool_running(s, ui_text_of(data, "toolName")),
                     ui_text_of(data, "message"), weir_json_get_str(data, "percent"));
 }
 
-static void take_tool_end(struct ui_state *s, const struct weir_json *data)
+static void take_tool_end(struct weir_ui *s, const struct weir_json *data)
 {
-    struct ui_tool *t = ui_tool_find_or_add(s, ui_text_of(data, "toolCallId"));
+    struct weir_ui_tool *t = ui_tool_find_or_add(s, ui_text_of(data, "toolCallId"));
     bool is_ok = weir_json_type_of(weir_json_get_str(data, "ok")) == WEIR_JSON_TRUE;
-    ui_label_set(t->name, sizeof t->name, ui_text_of(data, "toolName"));
+    weir_ui_label_set(t->name, sizeof t->name, ui_text_of(data, "toolName"));
     t->duration_ms = ui_count_of(data, "durationMs");
-    ui_tool_end(t, is_ok ? UI_TOOL_DONE : UI_TOOL_FAILED, weir_json_get_str(data, "result"));
+    ui_tool_end(t, is_ok ? WEIR_UI_TOOL_DONE : WEIR_UI_TOOL_FAILED,
+                weir_json_get_str(data, "result"));
 }
 
 /* Of one call to a model each. */
-static void take_usage(struct ui_state *s, const struct weir_json *data)
+static void take_usage(struct weir_ui *s, const struct weir_json *data)
 {
     s->usage.input_tokens += ui_count_of(data, "inputTokens");
     s->usage.output_tokens += ui_count_of(data, "outputTokens");
@@ -57,96 +58,97 @@ static void take_usage(struct ui_state *s, const struct weir_json *data)
     s->usage.has_tokens = true;
 }
 
-static void take_done(struct ui_state *s, const struct weir_json *data)
+static void take_done(struct weir_ui *s, const struct weir_json *data)
 {
     ui_state_answer_is(s, ui_text_of(data, "text"));
-    ui_state_end(s, UI_COMPLETED);
+    ui_state_end(s, WEIR_UI_COMPLETED);
 }
 
-static void take_error(struct ui_state *s, const struct weir_json *data)
+static void take_error(struct weir_ui *s, const struct weir_json *data)
 {
     ui_state_fail(s, ui_text_of(data, "code"), ui_text_of(data, "error"));
 }
 
 /* ---- what is pushed ---- */
 
-static void take_approval_required(struct ui_state *s, const struct weir_json *data)
+static void take_approval_required(struct weir_ui *s, const struct weir_json *data)
 {
-    char text[UI_LABEL_BYTES];
-    char arguments[UI_LABEL_BYTES / 2];
-    char name[UI_NAME_BYTES];
-    char reason[UI_LABEL_BYTES / 4];
+    char text[WEIR_UI_LABEL_BYTES];
+    char arguments[WEIR_UI_LABEL_BYTES / 2];
+    char name[WEIR_UI_NAME_BYTES];
+    char reason[WEIR_UI_LABEL_BYTES / 4];
     const struct weir_json *request = weir_json_get_str(data, "request");
-    ui_label_set(name, sizeof name, ui_text_of(request, "toolName"));
-    ui_label_set(reason, sizeof reason, ui_text_of(request, "reason"));
+    weir_ui_label_set(name, sizeof name, ui_text_of(request, "toolName"));
+    weir_ui_label_set(reason, sizeof reason, ui_text_of(request, "reason"));
     ui_label_json(arguments, sizeof arguments, weir_json_get_str(request, "args"));
     snprintf(text, sizeof text, "%s %s%s%s", name, arguments, reason[0] != '\0' ? ": " : "",
              reason);
-    ui_ask_open(s, UI_ASK_APPROVAL, ui_text_of(request, "approvalId"), weir_slice_of(text));
+    ui_ask_open(s, WEIR_UI_ASK_APPROVAL, ui_text_of(request, "approvalId"), weir_slice_of(text));
 }
 
-static void settle(struct ui_state *s, struct weir_slice id, struct weir_slice answer)
+static void settle(struct weir_ui *s, struct weir_slice id, struct weir_slice answer)
 {
-    struct ui_ask *a = ui_ask_find(s, id);
+    struct weir_ui_ask *a = ui_ask_find(s, id);
     if (a) ui_ask_settle(a, answer);
 }
 
-static void take_approval_resolved(struct ui_state *s, const struct weir_json *data)
+static void take_approval_resolved(struct weir_ui *s, const struct weir_json *data)
 {
     settle(s, ui_text_of(data, "approvalId"), ui_text_of(data, "decision"));
 }
 
-static void take_clarify_request(struct ui_state *s, const struct weir_json *data)
+static void take_clarify_request(struct weir_ui *s, const struct weir_json *data)
 {
-    ui_ask_open(s, UI_ASK_QUESTION, ui_text_of(data, "requestId"), ui_text_of(data, "question"));
+    ui_ask_open(s, WEIR_UI_ASK_QUESTION, ui_text_of(data, "requestId"),
+                ui_text_of(data, "question"));
 }
 
-static void take_clarify_resolved(struct ui_state *s, const struct weir_json *data)
+static void take_clarify_resolved(struct weir_ui *s, const struct weir_json *data)
 {
     settle(s, ui_text_of(data, "requestId"), ui_text_of(data, "source"));
 }
 
 /* A notice with what the members of this name say. */
-static void note(struct ui_state *s, const struct weir_json *data, const char *key)
+static void note(struct weir_ui *s, const struct weir_json *data, const char *key)
 {
-    char text[UI_LABEL_BYTES];
+    char text[WEIR_UI_LABEL_BYTES];
     ui_label_json(text, sizeof text, weir_json_get_str(data, key));
     ui_notice_add(s, ui_text_of(data, "type"), weir_slice_of(text));
 }
 
-static void take_context_meta(struct ui_state *s, const struct weir_json *data)
+static void take_context_meta(struct weir_ui *s, const struct weir_json *data)
 {
     note(s, data, "data");
 }
 
-static void take_message_persisted(struct ui_state *s, const struct weir_json *data)
+static void take_message_persisted(struct weir_ui *s, const struct weir_json *data)
 {
     note(s, data, "messageId");
 }
 
-static void take_cron_fired(struct ui_state *s, const struct weir_json *data)
+static void take_cron_fired(struct weir_ui *s, const struct weir_json *data)
 {
     note(s, data, "jobId");
 }
 
-static void take_mesh_changed(struct ui_state *s, const struct weir_json *data)
+static void take_mesh_changed(struct weir_ui *s, const struct weir_json *data)
 {
-    char text[UI_NAME_BYTES];
+    char text[WEIR_UI_NAME_BYTES];
     size_t n = weir_json_count(weir_json_get_str(data, "agents"));
     snprintf(text, sizeof text, "%zu agent%s", n, n == 1 ? "" : "s");
     ui_notice_add(s, ui_text_of(data, "type"), weir_slice_of(text));
 }
 
-static void take_skill_pending(struct ui_state *s, const struct weir_json *data)
+static void take_skill_pending(struct weir_ui *s, const struct weir_json *data)
 {
     note(s, data, "skillId");
 }
 
-static void take_upgrade_required(struct ui_state *s, const struct weir_json *data)
+static void take_upgrade_required(struct weir_ui *s, const struct weir_json *data)
 {
-    char text[UI_LABEL_BYTES];
-    char server[UI_NAME_BYTES];
-    char client[UI_NAME_BYTES];
+    char text[WEIR_UI_LABEL_BYTES];
+    char server[WEIR_UI_NAME_BYTES];
+    char client[WEIR_UI_NAME_BYTES];
     ui_label_json(server, sizeof server, weir_json_get_str(data, "serverVersion"));
     ui_label_json(client, sizeof client, weir_json_get_str(data, "clientVersionExpected"));
     snprintf(text, sizeof text, "the server has version %s and expects %s", server, client);
@@ -178,22 +180,22 @@ static const struct ui_rule rules[] = {
     {NULL, NULL, false},
 };
 
-bool ui_session_event(struct ui_state *s, const struct weir_json *data)
+bool weir_ui_session_event(struct weir_ui *s, const struct weir_json *data)
 {
     return ui_rules_take(s, rules, ui_text_of(data, "type"), data);
 }
 
-bool ui_session_knows(const struct weir_json *data)
+bool weir_ui_session_knows(const struct weir_json *data)
 {
     return ui_rules_find(rules, ui_text_of(data, "type")) != NULL;
 }
 
-bool ui_session_begins(const struct ui_state *s, const struct weir_json *data)
+bool weir_ui_session_begins(const struct weir_ui *s, const struct weir_json *data)
 {
     static const char *const types[] = {"run_start",  "text_delta", "thinking_delta",
                                         "tool_start", "done",       "error"};
     struct weir_slice type = ui_text_of(data, "type");
     for (size_t i = 0; i < sizeof types / sizeof *types; i++)
-        if (weir_slice_is(type, types[i])) return s->phase >= UI_COMPLETED;
+        if (weir_slice_is(type, types[i])) return s->phase >= WEIR_UI_COMPLETED;
     return false;
 }

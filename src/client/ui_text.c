@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "client/ui_text.h"
+#include <weir/ui.h>
 
 #include "base/crc32c.h"
 #include "base/slice.h"
 
-void ui_text_init(struct ui_text *t, size_t max_bytes)
+void weir_ui_text_init(struct weir_ui_text *t, size_t max_bytes)
 {
-    *t = (struct ui_text){.max_bytes = max_bytes};
+    *t = (struct weir_ui_text){.max_bytes = max_bytes};
     weir_buf_init(&t->bytes, 2 * max_bytes);
 }
 
-void ui_text_fini(struct ui_text *t)
+void weir_ui_text_fini(struct weir_ui_text *t)
 {
     weir_buf_fini(&t->bytes);
 }
 
-void ui_text_clear(struct ui_text *t)
+void weir_ui_text_clear(struct weir_ui_text *t)
 {
     weir_buf_reset(&t->bytes);
     t->begin = t->end = 0;
@@ -26,29 +26,29 @@ void ui_text_clear(struct ui_text *t)
 }
 
 /* What came at one moment is one segment; where there are too many, the two oldest become one. */
-static void add_segment(struct ui_text *t, size_t len, uint64_t now_ns)
+static void add_segment(struct weir_ui_text *t, size_t len, uint64_t now_ns)
 {
-    struct ui_segment *last = t->n_segments > 0 ? &t->segments[t->n_segments - 1] : NULL;
+    struct weir_ui_segment *last = t->n_segments > 0 ? &t->segments[t->n_segments - 1] : NULL;
     if (last && last->born_ns == now_ns) {
         last->end += len;
         return;
     }
-    if (t->n_segments == UI_SEGMENTS) {
+    if (t->n_segments == WEIR_UI_SEGMENTS) {
         t->segments[1].begin = t->segments[0].begin;
-        memmove(t->segments, t->segments + 1, (UI_SEGMENTS - 1) * sizeof *t->segments);
+        memmove(t->segments, t->segments + 1, (WEIR_UI_SEGMENTS - 1) * sizeof *t->segments);
         t->n_segments--;
     }
-    t->segments[t->n_segments++] = (struct ui_segment){now_ns, t->end, t->end + len};
+    t->segments[t->n_segments++] = (struct weir_ui_segment){now_ns, t->end, t->end + len};
 }
 
-static void drop_front(struct ui_text *t, size_t n)
+static void drop_front(struct weir_ui_text *t, size_t n)
 {
     memmove(t->bytes.ptr, t->bytes.ptr + n, t->bytes.len - n);
     t->bytes.len -= n;
     t->begin += n;
 }
 
-void ui_text_add(struct ui_text *t, struct weir_slice more, uint64_t now_ns)
+void weir_ui_text_add(struct weir_ui_text *t, struct weir_slice more, uint64_t now_ns)
 {
     if (more.len == 0) return;
     add_segment(t, more.len, now_ns);
@@ -69,14 +69,14 @@ void ui_text_add(struct ui_text *t, struct weir_slice more, uint64_t now_ns)
     t->begin = t->end - t->bytes.len;
 }
 
-struct weir_slice ui_text_from(const struct ui_text *t, uint64_t offset)
+struct weir_slice weir_ui_text_from(const struct weir_ui_text *t, uint64_t offset)
 {
     if (offset < t->begin) offset = t->begin;
     if (offset > t->end) offset = t->end;
     return slice_from(weir_buf_slice(&t->bytes), (size_t)(offset - t->begin));
 }
 
-bool ui_text_is(const struct ui_text *t, struct weir_slice all)
+bool weir_ui_text_is(const struct weir_ui_text *t, struct weir_slice all)
 {
     return t->end == all.len && t->sum == crc32c(0, all);
 }

@@ -19,15 +19,15 @@ enum {
     OVERHEAD_BYTES = 600, /* of a frame: the line with the spinner, cursor movements, looks */
 };
 
-static struct ui_state *state;
+static struct weir_ui *state;
 static struct view *view;
 static struct weir_json_doc *doc;
 
 static void begin(struct view_options options)
 {
     state = mem_alloc(sizeof *state);
-    ui_state_init(state);
-    ui_state_tick(state, 1000000000);
+    weir_ui_init(state);
+    weir_ui_tick(state, 1000000000);
     doc = weir_json_doc_new(0);
     view = view_new(state, options, COLUMNS, ROWS);
 }
@@ -36,7 +36,7 @@ static void end(void)
 {
     view_free(view);
     weir_json_doc_free(doc);
-    ui_state_fini(state);
+    weir_ui_fini(state);
     mem_free(state);
 }
 
@@ -45,7 +45,7 @@ static void event(const char *type, const char *json)
     const struct weir_json *data = NULL;
     weir_json_doc_reset(doc);
     T_EQ(weir_json_parse(doc, weir_slice_of(json), &data, NULL), WEIR_OK);
-    ui_state_event(state, weir_slice_of(type), data);
+    weir_ui_turn_event(state, weir_slice_of(type), data);
     view_event(view, weir_slice_of(type), data);
 }
 
@@ -73,7 +73,7 @@ static size_t most_bytes(const char *delta, size_t times, uint64_t *total)
     uint64_t before = view_bytes(view);
     for (size_t i = 0; i < times; i++) {
         say(delta);
-        ui_state_tick(state, state->now_ns + 20000000);
+        weir_ui_tick(state, state->now_ns + 20000000);
         size_t len = view_frame(view).len;
         if (len > most) most = len;
     }
@@ -130,9 +130,9 @@ TEST(lanes_gates_and_the_question_are_shown)
     event("validator.gate", "{\"finding_id\":\"f1\",\"claim\":\"it fell\",\"gate\":\"sample_size\","
                             "\"verdict\":\"passed\"}");
     T_OK(frame_has(view_frame(view), "it fell"));
-    T_EQ(cancel_press(&state->cancel, CANCEL_KEY_ESCAPE, state->now_ns), CANCEL_ASK);
+    T_EQ(weir_cancel_press(&state->cancel, WEIR_CANCEL_KEY_ESCAPE, state->now_ns), WEIR_CANCEL_ASK);
     T_OK(frame_has(view_frame(view), "press Esc again to cancel"));
-    ui_state_tick(state, state->now_ns + 2 * CANCEL_WITHIN_NS);
+    weir_ui_tick(state, state->now_ns + 2 * WEIR_CANCEL_WITHIN_NS);
     T_OK(!frame_has(view_frame(view), "press Esc"));
     end();
 }
@@ -182,7 +182,7 @@ TEST(without_memory_it_goes_on)
         event("agent.started", "{\"agent\":\"coach\",\"question\":\"what next?\"}");
         fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
         for (int i = 0; i < 20; i++) {
-            ui_text_add(&state->answer, weir_slice_of(text), state->now_ns);
+            weir_ui_text_add(&state->answer, weir_slice_of(text), state->now_ns);
             (void)view_frame(view);
         }
         fault_disarm_all();

@@ -3,23 +3,23 @@
 #include <stdio.h>
 
 #include "base/mem.h"
-#include "client/ui_state.h"
 #include "t.h"
+#include <weir/ui.h>
 
-static struct ui_state *state;
+static struct weir_ui *state;
 static struct weir_json_doc *doc;
 
 static void begin(void)
 {
     state = mem_alloc(sizeof *state);
     doc = weir_json_doc_new(0);
-    ui_state_init(state);
-    ui_state_tick(state, 1000000000);
+    weir_ui_init(state);
+    weir_ui_tick(state, 1000000000);
 }
 
 static void end(void)
 {
-    ui_state_fini(state);
+    weir_ui_fini(state);
     mem_free(state);
     weir_json_doc_free(doc);
 }
@@ -34,12 +34,12 @@ static const struct weir_json *parse(const char *json)
 
 static bool session(const char *json)
 {
-    return ui_session_event(state, parse(json));
+    return weir_ui_session_event(state, parse(json));
 }
 
 static bool chat(const char *type, const char *json)
 {
-    return ui_chat_event(state, weir_slice_of(type), parse(json));
+    return weir_ui_chat_event(state, weir_slice_of(type), parse(json));
 }
 
 static struct weir_slice text(const char *label)
@@ -49,7 +49,7 @@ static struct weir_slice text(const char *label)
 
 static struct weir_slice answer(void)
 {
-    return ui_text_from(&state->answer, 0);
+    return weir_ui_text_from(&state->answer, 0);
 }
 
 /* ---- sessions: turns ---- */
@@ -58,7 +58,7 @@ TEST(run_start_runs_and_names_the_model)
 {
     begin();
     T_OK(session("{\"type\":\"run_start\",\"provider\":\"p\",\"model\":\"m-1\",\"source\":\"u\"}"));
-    T_EQ(state->phase, UI_RUNNING);
+    T_EQ(state->phase, WEIR_UI_RUNNING);
     T_EQ_STR(text(state->model), "m-1");
     T_EQ(state->started_ns, 1000000000);
     T_OK(state->cancel.is_running);
@@ -70,7 +70,7 @@ TEST(text_deltas_of_a_session_are_the_answer)
     begin();
     session("{\"type\":\"text_delta\",\"text\":\"It \"}");
     session("{\"type\":\"text_delta\",\"text\":\"is.\"}");
-    T_EQ(state->phase, UI_RUNNING);
+    T_EQ(state->phase, WEIR_UI_RUNNING);
     T_EQ_STR(answer(), "It is.");
     end();
 }
@@ -79,7 +79,7 @@ TEST(thinking_deltas_are_thoughts)
 {
     begin();
     session("{\"type\":\"thinking_delta\",\"thinking\":\"hm\"}");
-    T_EQ_STR(ui_text_from(&state->thinking, 0), "hm");
+    T_EQ_STR(weir_ui_text_from(&state->thinking, 0), "hm");
     T_EQ(state->answer.end, 0);
     end();
 }
@@ -89,9 +89,9 @@ TEST(a_tool_of_a_session_runs_progresses_and_ends)
     begin();
     session("{\"type\":\"tool_start\",\"toolCallId\":\"c1\",\"toolName\":\"read\","
             "\"args\":{\"path\":\"/x\"}}");
-    const struct ui_tool *t = ui_state_tool(state, "c1");
-    T_OK(t && t->phase == UI_TOOL_RUNNING);
-    T_EQ_STR(ui_text_from(&t->arguments, 0), "{\"path\":\"/x\"}");
+    const struct weir_ui_tool *t = weir_ui_tool(state, "c1");
+    T_OK(t && t->phase == WEIR_UI_TOOL_RUNNING);
+    T_EQ_STR(weir_ui_text_from(&t->arguments, 0), "{\"path\":\"/x\"}");
     session("{\"type\":\"tool_progress\",\"toolName\":\"read\",\"message\":\"half\",\"percent\":50,"
             "\"audience\":\"user\"}");
     T_EQ_STR(text(t->progress), "50 % half");
@@ -100,7 +100,7 @@ TEST(a_tool_of_a_session_runs_progresses_and_ends)
     T_EQ_STR(text(t->progress), "50 % half");
     session("{\"type\":\"tool_end\",\"toolCallId\":\"c1\",\"toolName\":\"read\",\"ok\":true,"
             "\"durationMs\":1200,\"result\":{\"n\":3}}");
-    T_EQ(t->phase, UI_TOOL_DONE);
+    T_EQ(t->phase, WEIR_UI_TOOL_DONE);
     T_EQ(t->duration_ms, 1200);
     T_EQ_STR(text(t->result), "{\"n\":3}");
     T_EQ_STR(text(t->progress), "");
@@ -112,8 +112,8 @@ TEST(a_tool_that_is_not_ok_has_failed)
     begin();
     session("{\"type\":\"tool_end\",\"toolCallId\":\"c9\",\"toolName\":\"read\",\"ok\":false,"
             "\"durationMs\":1,\"result\":\"no such file\"}");
-    const struct ui_tool *t = ui_state_tool(state, "c9");
-    T_OK(t && t->phase == UI_TOOL_FAILED);
+    const struct weir_ui_tool *t = weir_ui_tool(state, "c9");
+    T_OK(t && t->phase == WEIR_UI_TOOL_FAILED);
     T_EQ_STR(text(t->result), "no such file");
     T_EQ_STR(text(t->name), "read");
     end();
@@ -127,9 +127,9 @@ TEST(progress_is_of_the_newest_call_of_that_name)
     session("{\"type\":\"tool_start\",\"toolCallId\":\"c\",\"toolName\":\"write\",\"args\":{}}");
     session("{\"type\":\"tool_progress\",\"toolName\":\"read\",\"message\":\"x\","
             "\"audience\":\"dashboard\"}");
-    T_EQ_STR(text(ui_state_tool(state, "a")->progress), "");
-    T_EQ_STR(text(ui_state_tool(state, "b")->progress), "x");
-    T_EQ_STR(text(ui_state_tool(state, "c")->progress), "");
+    T_EQ_STR(text(weir_ui_tool(state, "a")->progress), "");
+    T_EQ_STR(text(weir_ui_tool(state, "b")->progress), "x");
+    T_EQ_STR(text(weir_ui_tool(state, "c")->progress), "");
     session("{\"type\":\"tool_progress\",\"toolName\":\"other\",\"message\":\"y\","
             "\"audience\":\"user\"}");
     T_EQ_STR(text(state->progress), "y");
@@ -145,7 +145,7 @@ TEST(usage_of_a_session_adds_up)
     T_EQ(state->usage.input_tokens, 15);
     T_EQ(state->usage.output_tokens, 3);
     T_OK(state->usage.cost_usd > 0.74 && state->usage.cost_usd < 0.76);
-    T_EQ(state->phase, UI_WAITING);
+    T_EQ(state->phase, WEIR_UI_WAITING);
     end();
 }
 
@@ -154,7 +154,7 @@ TEST(done_completes_and_has_the_whole_answer)
     begin();
     session("{\"type\":\"text_delta\",\"text\":\"late\"}");
     session("{\"type\":\"done\",\"text\":\"early late\",\"turnCount\":1}");
-    T_EQ(state->phase, UI_COMPLETED);
+    T_EQ(state->phase, WEIR_UI_COMPLETED);
     T_EQ_STR(answer(), "early late");
     T_EQ(state->answer.round, 1);
     T_OK(!state->cancel.is_running);
@@ -166,7 +166,7 @@ TEST(error_of_a_session_fails)
     begin();
     session("{\"type\":\"text_delta\",\"text\":\"half\"}");
     session("{\"type\":\"error\",\"error\":\"it broke\",\"code\":\"E_X\"}");
-    T_EQ(state->phase, UI_FAILED);
+    T_EQ(state->phase, WEIR_UI_FAILED);
     T_EQ_STR(text(state->error_code), "E_X");
     T_EQ_STR(text(state->error_message), "it broke");
     T_EQ_STR(answer(), "half");
@@ -183,23 +183,23 @@ TEST(what_begins_after_done_is_another_turn)
     begin();
     for (size_t i = 0; i < 6; i++) {
         snprintf(json, sizeof json, "{\"type\":\"%s\"}", begins[i]);
-        T_OK(!ui_session_begins(state, parse(json)));
+        T_OK(!weir_ui_session_begins(state, parse(json)));
     }
     session("{\"type\":\"done\",\"text\":\"x\",\"turnCount\":1}");
     for (size_t i = 0; i < 6; i++) {
         snprintf(json, sizeof json, "{\"type\":\"%s\"}", begins[i]);
-        T_OK(ui_session_begins(state, parse(json)));
+        T_OK(weir_ui_session_begins(state, parse(json)));
         snprintf(json, sizeof json, "{\"type\":\"%s\"}", stays[i]);
-        T_OK(!ui_session_begins(state, parse(json)));
+        T_OK(!weir_ui_session_begins(state, parse(json)));
     }
-    T_OK(!ui_session_begins(state, NULL));
+    T_OK(!weir_ui_session_begins(state, NULL));
     end();
 }
 
 TEST(the_next_turn_keeps_what_waits_for_a_person)
 {
     begin();
-    ui_state_connection(state, UI_CONNECTED);
+    weir_ui_connection(state, WEIR_UI_CONNECTED);
     session("{\"type\":\"run_start\",\"model\":\"m\"}");
     session("{\"type\":\"text_delta\",\"text\":\"old\"}");
     session("{\"type\":\"tool_start\",\"toolCallId\":\"c1\",\"toolName\":\"read\",\"args\":{}}");
@@ -207,15 +207,15 @@ TEST(the_next_turn_keeps_what_waits_for_a_person)
             "\"defaultDeadlineAt\":null}");
     session("{\"type\":\"usage\",\"inputTokens\":10,\"outputTokens\":2,\"estimatedCostUsd\":0.5}");
     session("{\"type\":\"error\",\"error\":\"x\",\"code\":\"y\"}");
-    ui_state_next(state);
-    T_EQ(state->phase, UI_WAITING);
+    weir_ui_next(state);
+    T_EQ(state->phase, WEIR_UI_WAITING);
     T_EQ(state->answer.end, 0);
     T_EQ(state->n_tools, 0);
     T_EQ_STR(text(state->error_code), "");
     T_EQ_STR(text(state->model), "");
     T_EQ(state->usage.input_tokens, 0);
-    T_EQ(state->connection, UI_CONNECTED);
-    T_OK(ui_state_ask(state, "q1") && ui_state_ask(state, "q1")->is_open);
+    T_EQ(state->connection, WEIR_UI_CONNECTED);
+    T_OK(weir_ui_ask(state, "q1") && weir_ui_ask(state, "q1")->is_open);
     T_EQ(state->n_events, 6);
     end();
 }
@@ -228,10 +228,10 @@ TEST(an_approval_is_open_until_it_is_resolved)
     session("{\"type\":\"tool.approval_required\",\"request\":{\"approvalId\":\"ap1\","
             "\"sessionId\":\"s\",\"toolCallId\":\"c\",\"toolName\":\"write\","
             "\"args\":{\"to\":\"/y\"},\"reason\":\"it changes a file\"}}");
-    const struct ui_ask *a = ui_state_ask(state, "ap1");
-    T_OK(a && a->is_open && a->kind == UI_ASK_APPROVAL);
+    const struct weir_ui_ask *a = weir_ui_ask(state, "ap1");
+    T_OK(a && a->is_open && a->kind == WEIR_UI_ASK_APPROVAL);
     T_EQ_STR(text(a->text), "write {\"to\":\"/y\"}: it changes a file");
-    T_EQ(state->phase, UI_WAITING);
+    T_EQ(state->phase, WEIR_UI_WAITING);
     session("{\"type\":\"approval.resolved\",\"approvalId\":\"ap1\",\"decision\":\"deny\","
             "\"decidedBy\":\"me\"}");
     T_OK(!a->is_open);
@@ -244,7 +244,7 @@ TEST(an_approval_without_a_reason_says_none)
     begin();
     session("{\"type\":\"tool.approval_required\",\"request\":{\"approvalId\":\"ap1\","
             "\"toolName\":\"write\",\"args\":{},\"reason\":null}}");
-    T_EQ_STR(text(ui_state_ask(state, "ap1")->text), "write {}");
+    T_EQ_STR(text(weir_ui_ask(state, "ap1")->text), "write {}");
     end();
 }
 
@@ -253,8 +253,8 @@ TEST(a_clarification_is_open_until_it_is_resolved)
     begin();
     session("{\"type\":\"clarify.request\",\"requestId\":\"q1\",\"question\":\"which year?\","
             "\"options\":[\"2024\",\"2025\"],\"defaultDeadlineAt\":null}");
-    const struct ui_ask *a = ui_state_ask(state, "q1");
-    T_OK(a && a->is_open && a->kind == UI_ASK_QUESTION);
+    const struct weir_ui_ask *a = weir_ui_ask(state, "q1");
+    T_OK(a && a->is_open && a->kind == WEIR_UI_ASK_QUESTION);
     T_EQ_STR(text(a->text), "which year?");
     session("{\"type\":\"clarify.resolved\",\"requestId\":\"q1\",\"source\":\"timeout-default\"}");
     T_OK(!a->is_open);
@@ -268,18 +268,18 @@ TEST(settled_asks_give_way_before_open_ones)
 {
     char json[128];
     begin();
-    for (int i = 0; i < UI_ASKS; i++) {
+    for (int i = 0; i < WEIR_UI_ASKS; i++) {
         snprintf(json, sizeof json,
                  "{\"type\":\"clarify.request\",\"requestId\":\"q%d\",\"question\":\"?\"}", i);
         session(json);
     }
     session("{\"type\":\"clarify.resolved\",\"requestId\":\"q5\",\"source\":\"user\"}");
     session("{\"type\":\"clarify.request\",\"requestId\":\"new\",\"question\":\"?\"}");
-    T_EQ(state->n_asks, UI_ASKS);
-    T_OK(!ui_state_ask(state, "q5") && ui_state_ask(state, "q0") && ui_state_ask(state, "new"));
+    T_EQ(state->n_asks, WEIR_UI_ASKS);
+    T_OK(!weir_ui_ask(state, "q5") && weir_ui_ask(state, "q0") && weir_ui_ask(state, "new"));
     T_EQ(state->n_left_out, 0);
     session("{\"type\":\"clarify.request\",\"requestId\":\"newer\",\"question\":\"?\"}");
-    T_OK(!ui_state_ask(state, "q0"));
+    T_OK(!weir_ui_ask(state, "q0"));
     T_EQ(state->n_left_out, 1);
     end();
 }
@@ -308,10 +308,10 @@ TEST(pushed_events_are_notices_and_start_nothing)
         T_EQ(state->n_notices, i + 1);
         T_EQ_SLICE(text(state->notices[i].type), text(rows[i].type));
         T_EQ_SLICE(text(state->notices[i].text), text(rows[i].text));
-        T_EQ(state->phase, UI_WAITING);
+        T_EQ(state->phase, WEIR_UI_WAITING);
     }
-    for (int i = 0; i < 2 * UI_NOTICES; i++) session(rows[0].json);
-    T_EQ(state->n_notices, UI_NOTICES);
+    for (int i = 0; i < 2 * WEIR_UI_NOTICES; i++) session(rows[0].json);
+    T_EQ(state->n_notices, WEIR_UI_NOTICES);
     end();
 }
 
@@ -321,9 +321,9 @@ TEST(what_no_rule_of_sessions_knows_is_counted)
     T_OK(!session("{\"type\":\"nonsense\"}"));
     T_OK(!session("{}"));
     T_OK(!session("[1]"));
-    T_OK(!ui_session_event(state, NULL));
+    T_OK(!weir_ui_session_event(state, NULL));
     T_EQ(state->n_unknown, 4);
-    T_EQ(state->phase, UI_WAITING);
+    T_EQ(state->phase, WEIR_UI_WAITING);
     end();
 }
 
@@ -334,7 +334,7 @@ TEST(tokens_are_the_answer)
     begin();
     T_OK(chat("token", "{\"text\":\"Look\"}"));
     chat("token", "{\"text\":\"ing\"}");
-    T_EQ(state->phase, UI_RUNNING);
+    T_EQ(state->phase, WEIR_UI_RUNNING);
     T_EQ_STR(answer(), "Looking");
     end();
 }
@@ -343,14 +343,14 @@ TEST(a_tool_of_a_chat_is_called_and_returns)
 {
     begin();
     chat("tool_call", "{\"id\":\"tc_1\",\"name\":\"find\",\"args\":{\"q\":\"Q3\"}}");
-    const struct ui_tool *t = ui_state_tool(state, "tc_1");
-    T_OK(t && t->phase == UI_TOOL_RUNNING);
-    T_EQ_STR(ui_text_from(&t->arguments, 0), "{\"q\":\"Q3\"}");
+    const struct weir_ui_tool *t = weir_ui_tool(state, "tc_1");
+    T_OK(t && t->phase == WEIR_UI_TOOL_RUNNING);
+    T_EQ_STR(weir_ui_text_from(&t->arguments, 0), "{\"q\":\"Q3\"}");
     chat("progress", "{\"label\":\"Searching\",\"percent\":33}");
     T_EQ_STR(text(t->progress), "33 % Searching");
-    ui_state_tick(state, 1500000000);
+    weir_ui_tick(state, 1500000000);
     chat("tool_result", "{\"id\":\"tc_1\",\"result\":[{\"path\":\"/a\"}]}");
-    T_EQ(t->phase, UI_TOOL_DONE);
+    T_EQ(t->phase, WEIR_UI_TOOL_DONE);
     T_EQ(t->duration_ms, 500);
     T_EQ_STR(text(t->result), "[{\"path\":\"/a\"}]");
     end();
@@ -361,10 +361,10 @@ TEST(a_tool_of_a_chat_fails)
     begin();
     chat("tool_call", "{\"id\":\"tc_1\",\"name\":\"find\",\"args\":{}}");
     chat("tool_error", "{\"id\":\"tc_1\",\"error\":\"timeout\"}");
-    T_EQ(ui_state_tool(state, "tc_1")->phase, UI_TOOL_FAILED);
-    T_EQ_STR(text(ui_state_tool(state, "tc_1")->result), "timeout");
+    T_EQ(weir_ui_tool(state, "tc_1")->phase, WEIR_UI_TOOL_FAILED);
+    T_EQ_STR(text(weir_ui_tool(state, "tc_1")->result), "timeout");
     chat("tool_error", "{\"id\":\"missed\",\"error\":\"timeout\"}");
-    T_EQ(ui_state_tool(state, "missed")->duration_ms, 0);
+    T_EQ(weir_ui_tool(state, "missed")->duration_ms, 0);
     end();
 }
 
@@ -384,15 +384,15 @@ TEST(a_preview_waits_for_a_person)
     chat("dlp_preview", "{\"decisionId\":\"dlp_1\",\"findings\":[{\"label\":\"email\","
                         "\"category\":\"email\",\"source\":\"x\"},{\"category\":\"phone\"}],"
                         "\"redactedText\":\"…\",\"provider\":{\"displayName\":\"Far Away\"}}");
-    const struct ui_ask *a = ui_state_ask(state, "dlp_1");
-    T_OK(a && a->is_open && a->kind == UI_ASK_PRIVACY);
+    const struct weir_ui_ask *a = weir_ui_ask(state, "dlp_1");
+    T_OK(a && a->is_open && a->kind == WEIR_UI_ASK_PRIVACY);
     T_EQ_STR(text(a->text), "email, phone for Far Away");
     chat("dlp_resolved", "{\"appliedChoice\":\"redact\",\"redactedCount\":2,"
                          "\"categories\":[\"email\",\"phone\"]}");
     T_OK(!a->is_open);
     T_EQ_STR(text(a->answer), "redact");
     T_EQ_STR(text(state->notices[0].text), "redact: email, phone");
-    T_EQ(state->phase, UI_RUNNING);
+    T_EQ(state->phase, WEIR_UI_RUNNING);
     end();
 }
 
@@ -401,10 +401,10 @@ TEST(what_is_blocked_has_failed)
     begin();
     chat("dlp_preview", "{\"decisionId\":\"dlp_1\",\"findings\":[]}");
     chat("dlp_blocked", "{\"reason\":\"user_blocked\",\"findings\":[{\"category\":\"iban\"}]}");
-    T_EQ(state->phase, UI_FAILED);
+    T_EQ(state->phase, WEIR_UI_FAILED);
     T_EQ_STR(text(state->error_code), "user_blocked");
     T_EQ_STR(text(state->error_message), "the privacy shield has kept it back: iban");
-    T_OK(!ui_state_ask(state, "dlp_1")->is_open);
+    T_OK(!weir_ui_ask(state, "dlp_1")->is_open);
     end();
 }
 
@@ -420,11 +420,11 @@ TEST(citations_are_kept_in_order_and_bounded)
 {
     char json[128];
     begin();
-    for (int i = 0; i < UI_CITATIONS + 2; i++) {
+    for (int i = 0; i < WEIR_UI_CITATIONS + 2; i++) {
         snprintf(json, sizeof json, "{\"sourceId\":\"d%d\",\"title\":\"T\",\"snippet\":\"S\"}", i);
         chat("citation", json);
     }
-    T_EQ(state->n_citations, UI_CITATIONS);
+    T_EQ(state->n_citations, WEIR_UI_CITATIONS);
     T_EQ_STR(text(state->citations[0].source_id), "d2");
     T_EQ_STR(text(state->citations[0].title), "T");
     T_EQ_STR(text(state->citations[0].snippet), "S");
@@ -437,7 +437,7 @@ TEST(done_of_a_chat_completes_with_its_usage)
     begin();
     chat("token", "{\"text\":\"x\"}");
     chat("done", "{\"messageId\":\"msg_1\",\"usage\":{\"input\":12,\"output\":5},\"model\":\"m\"}");
-    T_EQ(state->phase, UI_COMPLETED);
+    T_EQ(state->phase, WEIR_UI_COMPLETED);
     T_EQ(state->usage.input_tokens, 12);
     T_EQ(state->usage.output_tokens, 5);
     T_EQ_STR(text(state->model), "m");
@@ -448,7 +448,7 @@ TEST(error_of_a_chat_fails)
 {
     begin();
     chat("error", "{\"code\":\"cancelled\",\"message\":\"nobody reads\"}");
-    T_EQ(state->phase, UI_FAILED);
+    T_EQ(state->phase, WEIR_UI_FAILED);
     T_EQ_STR(text(state->error_code), "cancelled");
     T_EQ_STR(text(state->error_message), "nobody reads");
     T_OK(!chat("nonsense", "{}"));
@@ -466,8 +466,8 @@ TEST(results_of_any_size_are_cut_to_a_label)
     weir_buf_append_str(&json, "0]}");
     weir_buf_append_char(&json, '\0');
     T_OK(chat("tool_result", json.ptr));
-    size_t len = strlen(ui_state_tool(state, "t")->result);
-    T_OK(len > UI_LABEL_BYTES - 8 && len < UI_LABEL_BYTES);
+    size_t len = strlen(weir_ui_tool(state, "t")->result);
+    T_OK(len > WEIR_UI_LABEL_BYTES - 8 && len < WEIR_UI_LABEL_BYTES);
     weir_buf_fini(&json);
     end();
 }
@@ -477,13 +477,13 @@ TEST(results_of_any_size_are_cut_to_a_label)
 TEST(a_lost_connection_says_why_and_when_it_is_tried)
 {
     begin();
-    ui_state_connection(state, UI_CONNECTING);
-    T_EQ(state->connection, UI_CONNECTING);
-    ui_state_reconnecting(state, "it was lost", 3000);
-    T_EQ(state->connection, UI_RECONNECTING);
+    weir_ui_connection(state, WEIR_UI_CONNECTING);
+    T_EQ(state->connection, WEIR_UI_CONNECTING);
+    weir_ui_reconnecting(state, "it was lost", 3000);
+    T_EQ(state->connection, WEIR_UI_RECONNECTING);
     T_EQ_STR(text(state->connection_why), "it was lost");
     T_EQ(state->again_ns, 4000000000);
-    ui_state_connection(state, UI_CONNECTED);
+    weir_ui_connection(state, WEIR_UI_CONNECTED);
     T_EQ_STR(text(state->connection_why), "");
     T_EQ(state->again_ns, 0);
     end();
@@ -493,15 +493,15 @@ TEST(a_connection_that_is_gone_fails_what_had_not_ended)
 {
     begin();
     chat("token", "{\"text\":\"x\"}");
-    ui_state_disconnected(state, "io", "no more");
-    T_EQ(state->connection, UI_DISCONNECTED);
-    T_EQ(state->phase, UI_FAILED);
+    weir_ui_disconnected(state, "io", "no more");
+    T_EQ(state->connection, WEIR_UI_DISCONNECTED);
+    T_EQ(state->phase, WEIR_UI_FAILED);
     T_EQ_STR(text(state->error_code), "io");
     end();
     begin();
     chat("done", "{\"messageId\":\"m\"}");
-    ui_state_disconnected(state, "io", "no more");
-    T_EQ(state->phase, UI_COMPLETED);
+    weir_ui_disconnected(state, "io", "no more");
+    T_EQ(state->phase, WEIR_UI_COMPLETED);
     T_EQ_STR(text(state->connection_why), "no more");
     end();
 }
@@ -509,14 +509,14 @@ TEST(a_connection_that_is_gone_fails_what_had_not_ended)
 TEST(names_that_anybody_uses_need_their_members)
 {
     begin();
-    T_OK(ui_chat_knows(text("token"), NULL));
-    T_OK(ui_chat_knows(text("done"), parse("{\"messageId\":\"m\"}")));
-    T_OK(!ui_chat_knows(text("done"), parse("{\"text\":\"m\"}")));
-    T_OK(!ui_chat_knows(text("error"), NULL));
-    T_OK(!ui_chat_knows(text("progress"), parse("[]")));
-    T_OK(!ui_chat_knows(text("message"), parse("{}")));
-    T_OK(ui_session_knows(parse("{\"type\":\"mesh.changed\"}")));
-    T_OK(!ui_session_knows(parse("{\"type\":\"message_start\"}")));
-    T_OK(!ui_session_knows(NULL));
+    T_OK(weir_ui_chat_knows(text("token"), NULL));
+    T_OK(weir_ui_chat_knows(text("done"), parse("{\"messageId\":\"m\"}")));
+    T_OK(!weir_ui_chat_knows(text("done"), parse("{\"text\":\"m\"}")));
+    T_OK(!weir_ui_chat_knows(text("error"), NULL));
+    T_OK(!weir_ui_chat_knows(text("progress"), parse("[]")));
+    T_OK(!weir_ui_chat_knows(text("message"), parse("{}")));
+    T_OK(weir_ui_session_knows(parse("{\"type\":\"mesh.changed\"}")));
+    T_OK(!weir_ui_session_knows(parse("{\"type\":\"message_start\"}")));
+    T_OK(!weir_ui_session_knows(NULL));
     end();
 }

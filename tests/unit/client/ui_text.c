@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Text that grows, keeps its newest part, and knows when each part came. */
-#include "client/ui_text.h"
+#include <weir/ui.h>
 
 #include "base/fault.h"
 #include "t.h"
 
-static void add(struct ui_text *t, const char *text, uint64_t now_ns)
+static void add(struct weir_ui_text *t, const char *text, uint64_t now_ns)
 {
-    ui_text_add(t, weir_slice_of(text), now_ns);
+    weir_ui_text_add(t, weir_slice_of(text), now_ns);
 }
 
 TEST(a_reader_gets_what_it_has_not_seen)
 {
-    struct ui_text t;
-    ui_text_init(&t, 100);
-    T_EQ(ui_text_from(&t, 0).len, 0);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 100);
+    T_EQ(weir_ui_text_from(&t, 0).len, 0);
     add(&t, "one ", 1);
-    T_EQ_STR(ui_text_from(&t, 0), "one ");
+    T_EQ_STR(weir_ui_text_from(&t, 0), "one ");
     add(&t, "two", 2);
-    T_EQ_STR(ui_text_from(&t, 4), "two");
-    T_EQ(ui_text_from(&t, 7).len, 0);
-    T_EQ(ui_text_from(&t, 99).len, 0);
-    ui_text_fini(&t);
+    T_EQ_STR(weir_ui_text_from(&t, 4), "two");
+    T_EQ(weir_ui_text_from(&t, 7).len, 0);
+    T_EQ(weir_ui_text_from(&t, 99).len, 0);
+    weir_ui_text_fini(&t);
 }
 
 TEST(segments_know_when_they_were_born)
 {
-    struct ui_text t;
-    ui_text_init(&t, 100);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 100);
     add(&t, "ab", 5);
     add(&t, "c", 5);
     add(&t, "", 6);
@@ -38,74 +38,74 @@ TEST(segments_know_when_they_were_born)
     T_EQ(t.segments[1].born_ns, 7);
     T_EQ(t.segments[1].begin, 3);
     T_EQ(t.segments[1].end, 4);
-    ui_text_fini(&t);
+    weir_ui_text_fini(&t);
 }
 
 TEST(too_many_segments_join_at_the_old_end)
 {
-    struct ui_text t;
-    ui_text_init(&t, 1000);
-    for (uint64_t i = 0; i < 3 * UI_SEGMENTS; i++) add(&t, "x", i);
-    T_EQ(t.n_segments, UI_SEGMENTS);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 1000);
+    for (uint64_t i = 0; i < 3 * WEIR_UI_SEGMENTS; i++) add(&t, "x", i);
+    T_EQ(t.n_segments, WEIR_UI_SEGMENTS);
     T_EQ(t.segments[0].begin, 0);
     for (size_t i = 1; i < t.n_segments; i++) T_EQ(t.segments[i].begin, t.segments[i - 1].end);
-    T_EQ(t.segments[t.n_segments - 1].end, 3 * UI_SEGMENTS);
-    ui_text_fini(&t);
+    T_EQ(t.segments[t.n_segments - 1].end, 3 * WEIR_UI_SEGMENTS);
+    weir_ui_text_fini(&t);
 }
 
 TEST(the_oldest_bytes_give_way)
 {
-    struct ui_text t;
-    ui_text_init(&t, 10);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 10);
     for (int i = 0; i < 1000; i++) {
         add(&t, "0123456", (uint64_t)i);
         T_OK(t.bytes.len <= 20);
         T_EQ(t.begin + t.bytes.len, t.end);
         T_OK(t.end < 10 || t.bytes.len >= 10);
     }
-    T_EQ_STR(ui_text_from(&t, t.end - 10), "4560123456");
+    T_EQ_STR(weir_ui_text_from(&t, t.end - 10), "4560123456");
     add(&t, "abcdefghijklmnopqrstuvwxyz", 9);
-    T_EQ_STR(ui_text_from(&t, 0), "qrstuvwxyz");
-    ui_text_fini(&t);
+    T_EQ_STR(weir_ui_text_from(&t, 0), "qrstuvwxyz");
+    weir_ui_text_fini(&t);
 }
 
 TEST(clearing_begins_a_round)
 {
-    struct ui_text t;
-    ui_text_init(&t, 10);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 10);
     add(&t, "abc", 1);
-    ui_text_clear(&t);
+    weir_ui_text_clear(&t);
     T_EQ(t.round, 1);
     T_EQ(t.end, 0);
     add(&t, "d", 2);
-    T_EQ_STR(ui_text_from(&t, 0), "d");
-    T_OK(ui_text_is(&t, weir_slice_of("d")));
-    ui_text_fini(&t);
+    T_EQ_STR(weir_ui_text_from(&t, 0), "d");
+    T_OK(weir_ui_text_is(&t, weir_slice_of("d")));
+    weir_ui_text_fini(&t);
 }
 
 TEST(the_whole_is_known_when_little_is_kept)
 {
-    struct ui_text t;
-    ui_text_init(&t, 4);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 4);
     add(&t, "Hello, ", 1);
     add(&t, "world", 2);
-    T_OK(ui_text_is(&t, weir_slice_of("Hello, world")));
-    T_OK(!ui_text_is(&t, weir_slice_of("Hello, World")));
-    T_OK(!ui_text_is(&t, weir_slice_of("world")));
-    ui_text_fini(&t);
+    T_OK(weir_ui_text_is(&t, weir_slice_of("Hello, world")));
+    T_OK(!weir_ui_text_is(&t, weir_slice_of("Hello, World")));
+    T_OK(!weir_ui_text_is(&t, weir_slice_of("world")));
+    weir_ui_text_fini(&t);
 }
 
 TEST(without_memory_it_is_lossy_and_goes_on)
 {
-    struct ui_text t;
-    ui_text_init(&t, 100);
+    struct weir_ui_text t;
+    weir_ui_text_init(&t, 100);
     fault_arm(FAULT_ALLOC, 1, FAULT_ONCE);
     add(&t, "abc", 1);
     fault_disarm_all();
     T_OK(t.is_lossy);
     T_EQ(t.end, 3);
     add(&t, "d", 2);
-    T_EQ_STR(ui_text_from(&t, 0), "d");
-    T_OK(ui_text_is(&t, weir_slice_of("abcd")));
-    ui_text_fini(&t);
+    T_EQ_STR(weir_ui_text_from(&t, 0), "d");
+    T_OK(weir_ui_text_is(&t, weir_slice_of("abcd")));
+    weir_ui_text_fini(&t);
 }
