@@ -51,7 +51,7 @@ struct doctor_wish {
     const char *path;
     const char *accept;        /* NULL: JSON */
     const char *last_event_id; /* NULL: none */
-    unsigned whole_ms;         /* 0: no limit of its own */
+    unsigned whole_ms;         /* 0: ten seconds */
 };
 
 /*

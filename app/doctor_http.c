@@ -15,6 +15,7 @@
 #include "remote.h"
 
 enum {
+    ANSWER_MS = 10 * 1000, /* for one that is no stream */
     CLOCK_WARN_MS = 5000,
     FIELD_HALF_SECOND_MS = 500, /* a Date has whole seconds: on average half of one is lost */
     KEY_SOON_DAYS = 7,
@@ -73,12 +74,13 @@ static void wait_for(struct doctor *d, const struct doctor_answer *a)
 
 void doctor_fetch(struct doctor *d, const struct doctor_wish *wish, struct doctor_answer *out)
 {
-    struct fetch_request request = {.method = FETCH_GET,
-                                    .limits = {.whole_ms = wish->whole_ms},
-                                    .on_head = take_head,
-                                    .on_body = out->on_body ? take_piece : NULL,
-                                    .done = take_end,
-                                    .user = out};
+    struct fetch_request request = {
+        .method = FETCH_GET,
+        .limits = {.whole_ms = wish->whole_ms > 0 ? wish->whole_ms : ANSWER_MS},
+        .on_head = take_head,
+        .on_body = out->on_body ? take_piece : NULL,
+        .done = take_end,
+        .user = out};
     if (wish->accept)
         request.fields[request.n_fields++] =
             (struct fetch_field){"Accept", weir_slice_of(wish->accept)};

@@ -2,6 +2,7 @@
 /* This machine: the data folder, its disk, its server, and what this process may have. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ enum {
     LOW_MB = 100, /* free: nothing goes any more */
     SCARCE_MB = 1024,
     FEW_FILES = 4096,
+    ANSWER_MS = 5000,
 };
 
 static bool look_at_folder(struct doctor *d)
@@ -90,24 +92,52 @@ static void look_at_sync(struct doctor *d)
     if (fd >= 0) close(fd);
 }
 
-static void look_at_server(struct doctor *d)
+static bool pass_over(void *user, struct weir_slice piece)
 {
-    struct control_answer answer;
-    const char *folder = d->config->folder;
-    enum weir_status st = control_call(folder, "GET", "/readyz", (struct weir_slice){0}, &answer);
-    if (st == WEIR_OK && answer.status == 200)
+    (void)user;
+    (void)piece;
+    return true;
+}
+
+/* With a limit of time, for a server may be stuck; false when that has passed. */
+static bool ask(struct control_stream *stream)
+{
+    enum control_more more = CONTROL_MORE;
+    while (more == CONTROL_MORE) {
+        struct pollfd ready = {.fd = stream->fd, .events = POLLIN};
+        if (poll(&ready, 1, ANSWER_MS) <= 0) return false;
+        more = control_stream_read(stream, pass_over, NULL);
+    }
+    return more == CONTROL_ENDED;
+}
+
+static void look_at_answer(struct doctor *d, struct control_stream *stream)
+{
+    bool is_answered = ask(stream);
+    struct weir_slice why = control_error(&stream->answer);
+    if (!is_answered)
+        doctor_say(d, DOCTOR_FAIL, "server", "it may be stuck: look at its log, start it again",
+                   "it takes a connection and does not answer");
+    else if (stream->answer.status == 200)
         doctor_say(d, DOCTOR_OK, "server", "", "it runs on this folder and takes events");
-    else if (st == WEIR_OK) {
-        struct weir_slice why = control_error(&answer);
+    else
         doctor_say(d, DOCTOR_FAIL, "server",
                    "look at its log; \"weir store check\" reads everything", "%.*s", (int)why.len,
                    why.len > 0 ? why.ptr : "no answer");
-    } else if (st == WEIR_NOT_FOUND)
+    control_stream_close(stream);
+    weir_buf_fini(&stream->answer.body);
+}
+
+static void look_at_server(struct doctor *d)
+{
+    struct control_stream stream;
+    enum weir_status st = control_stream_open(&stream, d->config->folder, "/readyz");
+    if (st == WEIR_OK) look_at_answer(d, &stream);
+    else if (st == WEIR_NOT_FOUND)
         doctor_say(d, DOCTOR_OK, "server", "", "none runs now: commands serve themselves");
     else
-        doctor_say(d, DOCTOR_FAIL, "server", "is it of another user, or stuck?", "%s: %s", folder,
-                   strerror(errno));
-    weir_buf_fini(&answer.body);
+        doctor_say(d, DOCTOR_FAIL, "server", "it is of another user: run this as that one",
+                   "%s: %s", d->config->folder, strerror(errno));
 }
 
 void doctor_local(struct doctor *d)
