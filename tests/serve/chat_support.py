@@ -75,7 +75,8 @@ class Reply(Conn):
 
     def _feed(self):
         if not self.unread and not self._more():
-            expect(self._dechunker is None or self._dechunker.is_done, "the stream broke off")
+            if self._dechunker and not self._dechunker.is_done:
+                raise Closed("the stream broke off")
             self.has_ended = True
         data, self.unread = self.unread, b""
         if self._dechunker:
