@@ -157,16 +157,30 @@ static enum weir_status find_newest_conversation(struct chat_attach *a)
     return st;
 }
 
+/* Of a conversation that was deleted a reply may still be there, and goes soon. */
+static enum weir_status find_reply(struct chat_attach *a)
+{
+    char newest[CHAT_MESSAGE_LEN + 1];
+    struct weir_slice owner = weir_slice_of(a->owner);
+    enum weir_status st = chats_reply(a->chats, owner, weir_slice_of(a->message), &a->reply);
+    if (st != WEIR_OK) return st;
+    return chats_newest(a->chats, owner, weir_slice_of(a->reply.conversation), newest);
+}
+
+static enum weir_status find_newest(struct chat_attach *a)
+{
+    enum weir_status st = a->conversation[0] == 0 ? find_newest_conversation(a) : WEIR_OK;
+    if (st != WEIR_OK) return st;
+    return chats_newest(a->chats, weir_slice_of(a->owner), weir_slice_of(a->conversation),
+                        a->message);
+}
+
 /* By a thread of the store's. */
 static void look_up(void *user)
 {
     struct chat_attach *a = user;
-    struct weir_slice owner = weir_slice_of(a->owner);
-    enum weir_status st = WEIR_OK;
-    if (a->message[0] == 0 && a->conversation[0] == 0) st = find_newest_conversation(a);
-    if (st == WEIR_OK && a->message[0] == 0)
-        st = chats_newest(a->chats, owner, weir_slice_of(a->conversation), a->message);
-    if (st == WEIR_OK) st = chats_reply(a->chats, owner, weir_slice_of(a->message), &a->reply);
+    enum weir_status st = a->message[0] == 0 ? find_newest(a) : WEIR_OK;
+    if (st == WEIR_OK) st = find_reply(a);
     if (st == WEIR_OK) {
         a->reader = reader_new(a->chats, a->message);
         if (!a->reader) st = WEIR_NOMEM;

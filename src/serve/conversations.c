@@ -84,6 +84,16 @@ static enum weir_status get(struct asked *a)
     return chats_conversation(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id), &a->json);
 }
 
+static enum weir_status remove_all(struct asked *a)
+{
+    return chats_delete(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id));
+}
+
+static enum weir_status remove_map(struct asked *a)
+{
+    return chats_delete_map(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id));
+}
+
 static enum weir_status list(struct asked *a)
 {
     return chats_list(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id), a->limit, &a->json);
@@ -92,6 +102,16 @@ static enum weir_status list(struct asked *a)
 void conversations_get(struct exchange *ex)
 {
     ask_one(ex, get);
+}
+
+void conversations_delete(struct exchange *ex)
+{
+    ask_one(ex, remove_all);
+}
+
+void conversations_delete_map(struct exchange *ex)
+{
+    ask_one(ex, remove_map);
 }
 
 /* Whether a page could have said so. */

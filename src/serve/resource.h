@@ -110,6 +110,8 @@ void chat_get(struct exchange *ex);
 void chat_decision_post(struct exchange *ex);
 void conversations_list(struct exchange *ex);
 void conversations_get(struct exchange *ex);
+void conversations_delete(struct exchange *ex);
+void conversations_delete_map(struct exchange *ex);
 void memory_list(struct exchange *ex);
 void memory_post(struct exchange *ex);
 void memory_get(struct exchange *ex);

@@ -57,6 +57,10 @@ const struct route routes[] = {
     {HTTP_POST, "/api/chat/dlp-decision", chat_decision_post, SCOPE_WRITE, 0, "chat.decide"},
     {HTTP_GET, "/v1/conversations", conversations_list, SCOPE_READ, 0, "conversations.list"},
     {HTTP_GET, "/v1/conversations/:id", conversations_get, SCOPE_READ, 0, "conversations.get"},
+    {HTTP_DELETE, "/v1/conversations/:id", conversations_delete, SCOPE_WRITE, 0,
+     "conversations.delete"},
+    {HTTP_DELETE, "/v1/conversations/:id/shield-map", conversations_delete_map, SCOPE_WRITE, 0,
+     "conversations.forget"},
 
     {HTTP_GET, "/v1/memory", memory_list, SCOPE_READ, 0, "memory.list"},
     {HTTP_POST, "/v1/memory", memory_post, SCOPE_WRITE, 0, "memory.create"},

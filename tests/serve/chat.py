@@ -333,6 +333,11 @@ def conversations_are_listed_read_and_deleted():
         equal(len(server.ask("GET", f"/v1/conversations/{made[0]}").json()["messages"]), 6)
         for query in ("limit=0", "limit=x", "cursor=x"):
             refused(server.ask("GET", f"/v1/conversations?{query}"), 400, "invalid_field")
+        equal(server.ask("DELETE", f"/v1/conversations/{made[0]}").status, 204)
+        for target in (f"/v1/conversations/{made[0]}", f"/ai/chat?conversationId={made[0]}", "/v1/conversations/x"):
+            refused(server.ask("GET", target), 404, "not_found")
+        refused(server.ask("DELETE", f"/v1/conversations/{made[0]}"), 404, "not_found")
+        expect(made[0] not in json.dumps(server.ask("GET", "/v1/conversations").json()), "it is listed")
 
 
 @case
@@ -343,6 +348,8 @@ def what_is_somebody_elses_is_not_there():
         events, message, conversation = server.say("Hello")
         server.key = bob
         for method, target in (("GET", f"/v1/conversations/{conversation}"),
+                               ("DELETE", f"/v1/conversations/{conversation}"),
+                               ("DELETE", f"/v1/conversations/{conversation}/shield-map"),
                                ("GET", f"/ai/chat?conversationId={conversation}"), ("GET", "/ai/chat")):
             refused(server.ask(method, target), 404, "not_found")
         for method in ("GET", "POST"):
@@ -364,6 +371,21 @@ def what_is_somebody_elses_is_not_there():
         equal(server.ask("GET", f"/ai/chat?api_key={ann}", bearer("x")).status, 401)
         with Reply(server, target=f"/ai/chat?token={ann}") as reply:
             equal(wire(reply.rest()), wire(events))
+
+
+@case
+def conversation_that_is_deleted_ends_its_reply_and_its_readers():
+    upstream = shared()
+    upstream.control(default=answers(LONG, after=3, end="stall"))
+    with ChatServer(upstream) as server:
+        with server.send("Hello") as reply:
+            seen = [reply.next()]
+            equal(server.ask("DELETE", f"/v1/conversations/{reply.conversation}").status, 204)
+            seen += reply.rest()
+        expect(seen[-1].type != "done", "an end", types_of(seen))
+        wait_until(lambda: upstream.seen(outcome="left"), "the model's call is given up")
+        with server.resume(seen[0].id) as reply:
+            refused(reply.refusal(), 404, "not_found")
 
 
 # ---- nobody reads ----

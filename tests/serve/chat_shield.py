@@ -101,6 +101,21 @@ def token_map_is_shown_only_when_asked_for():
 
 
 @case
+def values_that_are_forgotten_are_placeholders_for_everybody():
+    with ChatServer(shared()) as server:
+        events, message, conversation = server.say(QUESTION)
+        expect(MAIL in text_of(events), "the value", text_of(events))
+        equal(server.ask("DELETE", f"/v1/conversations/{conversation}/shield-map").status, 204)
+        with server.resume(f"{message}:0") as reply:
+            equal(text_of(reply.rest()), "I will write to [email_1] at once.")
+        shown = server.ask("GET", f"/v1/conversations/{conversation}").body.decode()
+        expect(MAIL not in shown and "[email_1]" in shown, "the conversation", shown)
+        server.restart()
+        with server.resume(f"{message}:0") as reply:
+            equal(text_of(reply.rest()), "I will write to [email_1] at once.", "after a restart")
+
+
+@case
 def request_may_only_be_stricter_than_the_policy():
     upstream = shared()
     rows = (("auto_redact", "off", "dlp_resolved"), ("auto_redact", "block", "dlp_blocked"),

@@ -103,6 +103,11 @@ def use_chats(r):
     r.ask("POST", "/api/chat/dlp-decision", JSON_FIELDS, b'{"decisionId":"dlp_x","choice":"x"}')
     r.ask("GET", "/v1/conversations?limit=1")
     r.ask("GET", path)
+    r.ask("DELETE", f"{path}/shield-map")
+    r.ask("DELETE", path)
+    r.ask("GET", path)
+    r.ask("DELETE", path)
+    r.ask("DELETE", f"{path}/shield-map")
 
 
 def use_memory(r):
