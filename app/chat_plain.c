@@ -99,7 +99,7 @@ int chat_plain(struct chat *c, int *signal_number)
     struct input in = {.taken = 0};
     struct weir_slice line;
     int exit_status = EXIT_DONE;
-    bool has_prompt = isatty(STDIN_FILENO) == 1 && !c->is_json;
+    bool has_prompt = !c->is_json && isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1;
     bool is_over = false;
     weir_buf_init(&in.bytes, DIALOGUE_REQUEST_BYTES);
     while (!is_over) {
