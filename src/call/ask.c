@@ -86,6 +86,11 @@ static enum weir_status fail(struct asker *a, enum weir_status code, bool is_fin
     return code;
 }
 
+enum weir_status asker_refuse(struct asker *a, enum weir_status code, const char *why)
+{
+    return fail(a, code, true, why);
+}
+
 bool asker_begin(struct asker *a)
 {
     a->n_asked = a->n_events = 0;

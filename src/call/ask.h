@@ -87,6 +87,8 @@ WEIR_MUST_CHECK enum weir_status asker_end(struct asker *a, enum weir_status st)
  */
 WEIR_MUST_CHECK enum weir_status asker_ask(struct asker *a, const struct model_request *request,
                                            const char *agent, const struct call_found **found);
+/* The attempt ends with this, for good, whatever the pass makes of it. Returns the code. */
+enum weir_status asker_refuse(struct asker *a, enum weir_status code, const char *why);
 /* Events of the pass: what an earlier pass of the attempt has sent is not sent again. */
 void asker_emit(struct asker *a, const char *type, struct weir_slice json);
 

@@ -16,6 +16,7 @@
 #include "base/slice.h"
 #include "gateway/gateway.h"
 #include "serve/resource.h"
+#include "shield/decision.h"
 
 enum {
     PAGE_BYTES = 256 << 10,
@@ -331,6 +332,25 @@ static void put_models(struct weir_buf *out, struct models *models)
     if (models) put_providers(out, models);
 }
 
+/* ---- the shield ---- */
+
+static void put_shield(struct weir_buf *out, struct models *models)
+{
+    static const char decisions[] = "weir_shield_decisions_total";
+    struct models_stats stats = {0};
+    const char *action;
+    uint64_t n;
+    if (models) models_stats(models, &stats);
+    put_head(out, decisions, "counter", "What was decided about private data, by what was done");
+    for (size_t i = 0; (action = audit_count(i, &n)); i++)
+        weir_buf_printf(out, "%s{action=\"%s\"} %llu\n", decisions, action, (unsigned long long)n);
+    const struct metric rows[] = {
+        {"weir_shield_residues_total", "counter",
+         "Requests to models that were not sent, for something private was left in them",
+         stats.n_residues}};
+    put_metrics(out, rows, 1);
+}
+
 static void put_gateway(struct weir_buf *out, struct gateway *gateway)
 {
     struct gateway_stats stats;
@@ -432,6 +452,7 @@ void metrics_get(struct exchange *ex)
     put_turns(&page, server_turns(s));
     put_chats(&page, server_chats(s));
     put_models(&page, server_models(s));
+    put_shield(&page, server_models(s));
     put_gateway(&page, server_gateway(s));
     put_process(&page);
     enum weir_status st = weir_buf_status(&page);

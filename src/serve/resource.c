@@ -148,12 +148,16 @@ bool resource_parse_id(struct weir_slice text, uint64_t *id)
     return *id < INT64_MAX;
 }
 
-bool resource_wants_stream(const struct exchange *ex)
+bool resource_wants(const struct exchange *ex, const char *type)
 {
-    static const char type[] = "text/event-stream";
     struct weir_slice accept;
     return http_find(exchange_head(ex), "accept", &accept) && http_list_has(accept, type) &&
            http_accepts(accept, type);
+}
+
+bool resource_wants_stream(const struct exchange *ex)
+{
+    return resource_wants(ex, "text/event-stream");
 }
 
 const char *resource_watch_from(struct exchange *ex, struct watch_options *how)

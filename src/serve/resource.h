@@ -56,7 +56,8 @@ struct weir_slice resource_owner(const struct exchange *ex);
 /* A whole number that fits an id. */
 bool resource_parse_id(struct weir_slice text, uint64_t *id);
 
-/* By name: a browser's and curl's "anything" is no wish for an event stream. */
+/* By name: a browser's and curl's "anything" is no wish for this media type. */
+bool resource_wants(const struct exchange *ex, const char *type);
 bool resource_wants_stream(const struct exchange *ex);
 
 /*
@@ -112,6 +113,7 @@ void conversations_list(struct exchange *ex);
 void conversations_get(struct exchange *ex);
 void conversations_delete(struct exchange *ex);
 void conversations_delete_map(struct exchange *ex);
+void shield_audit_get(struct exchange *ex);
 void memory_list(struct exchange *ex);
 void memory_post(struct exchange *ex);
 void memory_get(struct exchange *ex);

@@ -62,6 +62,8 @@ const struct route routes[] = {
     {HTTP_DELETE, "/v1/conversations/:id/shield-map", conversations_delete_map, SCOPE_WRITE, 0,
      "conversations.forget"},
 
+    {HTTP_GET, "/v1/shield/audit", shield_audit_get, SCOPE_READ, 0, "shield.audit"},
+
     {HTTP_GET, "/v1/memory", memory_list, SCOPE_READ, 0, "memory.list"},
     {HTTP_POST, "/v1/memory", memory_post, SCOPE_WRITE, 0, "memory.create"},
     {HTTP_GET, "/v1/memory/:id", memory_get, SCOPE_READ, 0, "memory.get"},

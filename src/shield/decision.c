@@ -10,6 +10,7 @@
  */
 #include "shield/decision.h"
 
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -222,9 +223,28 @@ void audit_put(struct weir_buf *out, const struct audit_entry *e)
     weir_json_put_end_object(out);
 }
 
+static const char *const action_names[] = {"redact",  "allow",        "block",
+                                           "timeout", "policy_block", "residue_block"};
+enum { N_ACTIONS = sizeof action_names / sizeof *action_names };
+static atomic_uint_fast64_t action_counts[N_ACTIONS];
+
+const char *audit_count(size_t i, uint64_t *n)
+{
+    if (i >= N_ACTIONS) return NULL;
+    *n = atomic_load(&action_counts[i]);
+    return action_names[i];
+}
+
+static void count(const char *action)
+{
+    for (size_t i = 0; i < N_ACTIONS; i++)
+        if (strcmp(action_names[i], action) == 0) atomic_fetch_add(&action_counts[i], 1);
+}
+
 void audit_append(struct commit *c, const struct audit_entry *e)
 {
     struct weir_buf json, frame;
+    count(e->action);
     weir_buf_init(&json, AUDIT_BYTES);
     weir_buf_init(&frame, 2 * AUDIT_BYTES);
     audit_put(&json, e);

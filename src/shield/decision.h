@@ -79,5 +79,7 @@ struct audit_entry {
 /* The JSON alone, and the event in a commit. */
 void audit_put(struct weir_buf *out, const struct audit_entry *e);
 void audit_append(struct commit *c, const struct audit_entry *e);
+/* How many of each action this process has written down; the name of the ith, NULL: no more. */
+const char *audit_count(size_t i, uint64_t *n);
 /* The event alone, for what happens without a commit. Does not wait, and nobody is told. */
 void audit_write(struct store *store, const struct audit_entry *e);

@@ -340,6 +340,23 @@ static void put_as_is(struct guard_writer *w, const struct weir_json *node, bool
     else weir_json_put_value(w->out, node);
 }
 
+/* Nothing can be put in its place: neither for what is private, nor for what looks like a token. */
+static enum weir_status put_fixed(struct redacting *r, const struct guard_item *item,
+                                  struct guard_writer *w)
+{
+    struct weir_buf text;
+    enum weir_status st = item->n_spans > 0 ? WEIR_FORBIDDEN : WEIR_OK;
+    if (st == WEIR_OK && item->text.len > 0 && memchr(item->text.ptr, '[', item->text.len)) {
+        size_t before = r->n_changed;
+        weir_buf_init(&text, GUARD_BYTES);
+        st = redact_item(r, item, &text);
+        if (st == WEIR_OK && r->n_changed > before) st = WEIR_FORBIDDEN;
+        weir_buf_fini(&text);
+    }
+    if (st == WEIR_OK) put_as_is(w, item->node, item->is_key);
+    return st;
+}
+
 static enum weir_status put_item(struct guard_writer *w, const struct weir_json *node, bool is_key)
 {
     struct redacting *r = w->user;
@@ -355,9 +372,7 @@ static enum weir_status put_item(struct guard_writer *w, const struct weir_json 
     case ITEM_NESTED: return put_nested(r, item, w);
     case ITEM_BASE64: return put_base64(r, item, w);
     case ITEM_WORD:
-    case ITEM_NAME:
-        if (item->n_spans > 0) return WEIR_FORBIDDEN;
-        break;
+    case ITEM_NAME: return put_fixed(r, item, w);
     case ITEM_BLIND: break;
     }
     put_as_is(w, node, is_key);

@@ -71,7 +71,7 @@ static enum weir_status case_ask(void *user, const struct model_request *request
 {
     struct work *w = user;
     const struct call_found *f;
-    struct work_values who = {w->step, w->asker, w->c.arena, w->c.why};
+    struct work_values who = {w->step, w->asker, w->c.arena};
     enum weir_status st = turn_values_ask(w->asker->user, &who, request, agent, &f, answer);
     if (st == WEIR_OK && f->call.ended_ms > f->call.began_ms)
         w->c.waited_ms += (uint64_t)(f->call.ended_ms - f->call.began_ms);

@@ -152,7 +152,6 @@ struct work_values {
     struct flow_step *step;
     struct asker *asker;
     struct arena *arena;
-    char *why; /* AGENT_WHY_BYTES: why it may not leave */
 };
 /*
  * asker_ask() with placeholders in place of what is private; the answer has the values again, and

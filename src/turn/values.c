@@ -12,9 +12,6 @@
  * The guard is shared by the parts of a step, under the lock. The model engine has a copy, for it
  * looks at what leaves at a time of its own.
  */
-#include <stdio.h>
-
-#include "agent/agent.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "shield/decision.h"
@@ -200,9 +197,9 @@ static enum weir_status load_locked(struct turn_values *v, struct flow_step *s)
 static enum weir_status refuse(struct work_values *w, const struct guard_report *report)
 {
     audit(w->step, "policy_block", "policy", report);
-    snprintf(w->why, AGENT_WHY_BYTES,
-             "The policy lets nothing private leave for a model, and the question has some.");
-    return WEIR_UNPROCESSABLE;
+    return asker_refuse(w->asker, WEIR_UNPROCESSABLE,
+                        "the policy lets nothing private leave for a model, and there is some in "
+                        "what it would be asked");
 }
 
 static enum weir_status redact_locked(struct turn_values *v, struct work_values *w,

@@ -818,7 +818,7 @@ TEST(a_policy_that_blocks_ends_the_turn)
     run_turn(false);
     T_EQ(atomic_load(&stage->n_calls), 1);
     T_OK(says(turn_text, "\"code\":\"unprocessable"));
-    T_OK(says(turn_text, "The policy lets nothing private leave for a model"));
+    T_OK(says(turn_text, "the policy lets nothing private leave for a model"));
     T_OK(!says(event_text, "alice"));
     read_audit();
     T_OK(says(seen, "\"action\":\"policy_block\""));
