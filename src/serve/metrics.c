@@ -353,8 +353,8 @@ static void put_shield(struct weir_buf *out, struct models *models)
 
 static void put_gateway(struct weir_buf *out, struct gateway *gateway)
 {
-    struct gateway_stats stats;
-    gateway_stats(gateway, &stats);
+    struct gateway_stats stats = {0};
+    if (gateway) gateway_stats(gateway, &stats);
     const struct metric rows[] = {
         {"weir_gateway_requests_total", "counter", "Requests that were to be passed on",
          stats.n_requests},

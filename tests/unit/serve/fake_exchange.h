@@ -140,6 +140,30 @@ struct models *server_models(struct server *s)
     return NULL;
 }
 
+struct chats *server_chats(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
+struct gateway *server_gateway(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
+const struct shield_policy *server_policy(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
+const struct vault *server_vault(struct server *s)
+{
+    (void)s;
+    return NULL;
+}
+
 struct links *server_links(struct server *s)
 {
     (void)s;
