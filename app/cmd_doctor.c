@@ -66,7 +66,9 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
     if (d->is_json) {
         print_json(verdict, check, text, advice);
     } else {
-        printf("%-5s %-14s %s\n", verdicts[verdict], check, text);
+        printf("%-5s %-14s ", verdicts[verdict], check);
+        output_label(weir_slice_of(text), 0);
+        putchar('\n');
         if (advice[0] != 0) printf("      %-14s > %s\n", "", advice);
     }
     (void)output_flush(); /* what comes next may take its time */

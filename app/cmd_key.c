@@ -67,14 +67,6 @@ struct key_options {
     bool is_json;
 };
 
-/* Says what a refused request was refused for; returns EXIT_FAILED. */
-static int refused(struct control_answer *answer)
-{
-    struct weir_slice why = control_error(answer);
-    fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "");
-    return EXIT_FAILED;
-}
-
 static int failed(enum weir_status st)
 {
     fprintf(stderr, "weir: %s\n", weir_status_text(st));
@@ -104,7 +96,7 @@ static int print_created(struct control_answer *answer, void *user)
 {
     const struct making *m = user;
     const struct weir_json *v = NULL;
-    if (answer->status != 201) return refused(answer);
+    if (answer->status != 201) return remote_refused(answer);
     if (m->is_json) {
         output_line(&answer->body);
         return EXIT_DONE;
@@ -113,7 +105,8 @@ static int print_created(struct control_answer *answer, void *user)
     struct weir_slice key = {0};
     if (doc && weir_json_parse(doc, weir_buf_slice(&answer->body), &v, NULL) == WEIR_OK)
         key = weir_json_text(weir_json_get_str(v, "key"));
-    printf("%.*s\n", (int)key.len, key.len > 0 ? key.ptr : "");
+    output_label(key, 0);
+    putchar('\n');
     weir_json_doc_free(doc);
     return key.len > 0 ? EXIT_DONE : failed(WEIR_INTERNAL);
 }
@@ -209,8 +202,9 @@ static int create(const struct key_options *o, const struct client_config *c)
 
 static void print_cell(struct weir_slice text, int width)
 {
-    int len = text.len < KEY_PREFIX_BYTES ? (int)text.len : KEY_PREFIX_BYTES;
-    printf("%-*.*s  ", width, len, text.len > 0 ? text.ptr : "");
+    if (text.len > KEY_PREFIX_BYTES) text.len = KEY_PREFIX_BYTES;
+    output_label(text, (unsigned)width);
+    fputs("  ", stdout);
 }
 
 /* The day of a time, or "-" for null. */
@@ -257,8 +251,8 @@ static void print_row(const struct weir_json *v)
     print_day(weir_json_get_str(v, "expires"));
     printf("%-7s  ", state_of(v));
     print_cell(weir_json_text(weir_json_get_str(v, "owner")), 12);
-    struct weir_slice label = weir_json_text(weir_json_get_str(v, "label"));
-    printf("%.*s\n", (int)label.len, label.len > 0 ? label.ptr : "");
+    output_label(weir_json_text(weir_json_get_str(v, "label")), 0);
+    putchar('\n');
 }
 
 static int print_list(struct weir_slice json, bool is_json)
@@ -290,7 +284,7 @@ static int print_list(struct weir_slice json, bool is_json)
 static int print_listed(struct control_answer *answer, void *user)
 {
     const struct key_options *o = user;
-    if (answer->status != 200) return refused(answer);
+    if (answer->status != 200) return remote_refused(answer);
     return print_list(weir_buf_slice(&answer->body), o->is_json);
 }
 
@@ -357,7 +351,7 @@ static int check_revoked(struct control_answer *answer, void *user)
 {
     const struct revoking *r = user;
     if (answer->status == 404) return no_such_key(r->name);
-    return answer->status == 204 ? print_revoked(r) : refused(answer);
+    return answer->status == 204 ? print_revoked(r) : remote_refused(answer);
 }
 
 static int revoke_key(struct keys *keys, void *user)

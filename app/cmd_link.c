@@ -46,14 +46,6 @@ struct link_options {
     bool is_json;
 };
 
-/* Says what a refused request was refused for; returns EXIT_FAILED. */
-static int refused(struct control_answer *answer)
-{
-    struct weir_slice why = control_error(answer);
-    fprintf(stderr, "weir: %.*s\n", (int)why.len, why.len > 0 ? why.ptr : "");
-    return EXIT_FAILED;
-}
-
 static int failed(enum weir_status st)
 {
     fprintf(stderr, "weir: %s\n", weir_status_text(st));
@@ -76,7 +68,8 @@ static int print_path(struct weir_slice json)
     struct weir_slice path = {0};
     if (doc && weir_json_parse(doc, json, &v, NULL) == WEIR_OK)
         path = weir_json_text(weir_json_get_str(v, "path"));
-    if (path.len > 0) printf("%.*s\n", (int)path.len, path.ptr);
+    output_label(path, 0);
+    if (path.len > 0) putchar('\n');
     weir_json_doc_free(doc);
     return path.len > 0 ? EXIT_DONE : failed(WEIR_INTERNAL);
 }
@@ -90,7 +83,7 @@ static int print_link(struct weir_slice json, const struct link_options *o)
 
 static int print_created(struct control_answer *answer, void *user)
 {
-    if (answer->status != 201) return refused(answer);
+    if (answer->status != 201) return remote_refused(answer);
     return print_link(weir_buf_slice(&answer->body), user);
 }
 
@@ -155,7 +148,7 @@ static int print_rotated(const struct link_options *o)
 
 static int check_rotated(struct control_answer *answer, void *user)
 {
-    return answer->status == 204 ? print_rotated(user) : refused(answer);
+    return answer->status == 204 ? print_rotated(user) : remote_refused(answer);
 }
 
 static int rotate_offline(struct store *store, void *user)

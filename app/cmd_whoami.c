@@ -70,8 +70,7 @@ static void print_json(const struct client_config *c, const struct weir_json *an
 
 static void print_text(const struct weir_json *v)
 {
-    struct weir_slice text = weir_json_text(v);
-    printf("%.*s", (int)text.len, text.len > 0 ? text.ptr : "");
+    output_label(weir_json_text(v), 0);
 }
 
 static void print_from(const struct config_place *place)
@@ -109,7 +108,8 @@ static void print_rights(const struct weir_json *answer)
         printf("%s", comma);
         print_text(scope);
     }
-    if (prefix.len > 0) printf("; streams that begin with %.*s", (int)prefix.len, prefix.ptr);
+    if (prefix.len > 0) printf("; streams that begin with ");
+    output_label(prefix, 0);
     putchar('\n');
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of JSON on standard output. */
+/* Lines of JSON, and texts of others, on standard output. */
 #pragma once
 
 #include <weir/json.h>
@@ -8,6 +8,12 @@ enum { OUTPUT_LINE_MAX_BYTES = 1 << 30 };
 
 /* Writes the buffer and a line end, and empties it. Keeps the first failure. */
 void output_line(struct weir_buf *line);
+
+/*
+ * Writes what a server said, made harmless for terminals and on one line; with blanks behind it up
+ * to so many columns.
+ */
+void output_label(struct weir_slice text, unsigned columns);
 
 /* Sends what is buffered on its way now; false when any output was lost. */
 bool output_flush(void);

@@ -206,6 +206,16 @@ bool remote_call(const struct client_config *c, const struct remote_request *req
     return false;
 }
 
+int remote_refused(struct control_answer *answer)
+{
+    struct weir_buf text;
+    weir_buf_init(&text, REMOTE_WHY_BYTES);
+    term_clean_label(&text, control_error(answer));
+    fprintf(stderr, "weir: %.*s\n", (int)text.len, text.len > 0 ? text.ptr : "no answer");
+    weir_buf_fini(&text);
+    return EXIT_FAILED;
+}
+
 int remote_data_run(const struct client_config *c, const struct data_request *r)
 {
     char why[REMOTE_WHY_BYTES];

@@ -56,6 +56,9 @@ bool remote_call(const struct client_config *c, const struct remote_request *req
  */
 int remote_data_run(const struct client_config *c, const struct data_request *request);
 
+/* Says what a request was refused for, harmless on terminals; returns EXIT_FAILED. */
+int remote_refused(struct control_answer *answer);
+
 /* The JSON that a GET is answered with, to be freed by the caller; complains when there is none. */
 bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json);
 
