@@ -25,6 +25,7 @@ extern const struct command chat_command;
 extern const struct command completion_command;
 extern const struct command decode_command;
 extern const struct command doctor_command;
+extern const struct command documents_command;
 extern const struct command gate_command;
 extern const struct command import_command;
 extern const struct command key_command;

@@ -57,7 +57,7 @@ static size_t backward(struct weir_slice text, size_t at, size_t n)
 /* The first found thing of the window that has the most of them. */
 static size_t best_start(const struct snippet_wish *w)
 {
-    size_t best = 0;
+    size_t best = w->n_ranges > 0 ? w->ranges[0].start : 0;
     size_t most = 0;
     for (size_t i = 0; i < w->n_ranges; i++) {
         size_t end = forward(w->text, w->ranges[i].start, w->n_points);
@@ -114,8 +114,11 @@ static size_t before_blank(struct weir_slice text, size_t at, size_t least)
 
 static struct passage_range window_of(const struct snippet_wish *w)
 {
+    if (forward(w->text, 0, w->n_points) == w->text.len)
+        return (struct passage_range){0, w->text.len};
     size_t found = best_start(w);
-    size_t start = behind_blank(w->text, backward(w->text, found, LEAD_POINTS), found);
+    size_t lead = w->n_points / 4 < LEAD_POINTS ? w->n_points / 4 : LEAD_POINTS;
+    size_t start = behind_blank(w->text, backward(w->text, found, lead), found);
     start = token_around(w, start).start;
     size_t end = forward(w->text, start, w->n_points);
     end = token_around(w, before_blank(w->text, end, found)).end;

@@ -44,7 +44,7 @@ def check_bash(count, commands, script):
     names = {command["command"] for command in commands}
     count.check(set(bash.complete("weir", "")) == names | {"help"}, "bash: all commands",
                 bash.complete("weir", ""))
-    count.check(bash.complete("weir", "doc") == ["doctor"], "bash: a beginning")
+    count.check(bash.complete("weir", "doct") == ["doctor"], "bash: a beginning")
     count.check(bash.complete("weir", "--v") == ["--version"], "bash: --version")
     count.check(bash.complete("weir", "help", "who") == ["whoami"], "bash: help")
     for command in commands:
