@@ -25,7 +25,7 @@
 #include "base/slice.h"
 #include "chat/chat_impl.h"
 
-enum { PREVIEW_BYTES = 256 << 10, DECISION_BODY_BYTES = 4096 };
+enum { PREVIEW_BYTES = 32 << 10, DECISION_BODY_BYTES = 4096 };
 
 static const char provider[] = "weir Privacy Shield";
 
@@ -62,7 +62,7 @@ static enum weir_status tell_map(struct pass *p, struct weir_slice request)
     struct weir_json_doc *doc = weir_json_doc_new(CHAT_JSON_BYTES);
     if (!doc) return WEIR_NOMEM;
     weir_buf_init(&tokens, CHAT_BODY_BYTES);
-    weir_buf_init(&json, CHAT_EVENT_BYTES);
+    weir_buf_init(&json, CHAT_BODY_BYTES);
     token_map_write(guard_tokens(p->attempt->guard), &tokens);
     enum weir_status st = weir_buf_status(&tokens);
     if (st == WEIR_OK) st = weir_json_parse(doc, weir_buf_slice(&tokens), &map, NULL);
@@ -210,11 +210,21 @@ static enum weir_status write_question(struct pass *p, const char *id, int64_t d
     return st;
 }
 
+/* A question is short, whatever it is about. */
+static void cut_preview(struct weir_buf *text)
+{
+    size_t len = PREVIEW_BYTES;
+    if (text->len <= len) return;
+    while (len > 0 && ((unsigned char)text->ptr[len] & 0xC0) == 0x80) len--;
+    text->len = len;
+    weir_buf_append_str(text, "…");
+}
+
 static enum weir_status ask_user(struct pass *p, const struct guard_report *report)
 {
     char id[DECISION_ID_BYTES];
     struct weir_buf redacted, json;
-    weir_buf_init(&redacted, PREVIEW_BYTES);
+    weir_buf_init(&redacted, 2 * MODEL_REQUEST_BYTES);
     weir_buf_init(&json, CHAT_EVENT_BYTES);
     enum weir_status st = chats_next_id(p->chats, "dlp_", id);
     if (st == WEIR_OK)
@@ -224,6 +234,7 @@ static enum weir_status ask_user(struct pass *p, const struct guard_report *repo
     if (st == WEIR_OK) {
         int64_t deadline_ms =
             clock_wall_ms(p->chats->options.clock) + p->chats->options.decision_ms;
+        cut_preview(&redacted);
         put_preview(&json, id, report, weir_buf_slice(&redacted));
         st = write_question(p, id, deadline_ms, report, &json);
     }

@@ -25,6 +25,7 @@ enum {
     ATTEMPTS = 3,
     BACKOFF_MS = 500,
     LIMIT_MS = 20 * 60 * 1000, /* of an attempt, decisions included */
+    HISTORY_BYTES = 384 << 10, /* of earlier messages that a model is told */
     SYSTEM_BYTES = 64 << 10,
     TOOLS_BYTES = 256 << 10,
     TOKEN_BYTES = 1024, /* of one event of weir's own text */
@@ -206,10 +207,34 @@ static enum weir_status add_history(void *user, unsigned n, const struct weir_js
     return add_text(p, is_user, n >= p->first, text);
 }
 
+/* Bytes of all messages, the newest of which are told. */
+static enum weir_status measure(void *user, unsigned n, const struct weir_json *message)
+{
+    size_t *sizes = user;
+    if (n < CHAT_MAX_MESSAGES) sizes[n] = weir_json_text(weir_json_get_str(message, "content")).len;
+    return WEIR_OK;
+}
+
+static enum weir_status find_oldest(struct pass *p, unsigned *oldest)
+{
+    size_t n_bytes = 0;
+    size_t *sizes = mem_zalloc(CHAT_MAX_MESSAGES * sizeof *sizes);
+    if (!sizes) return WEIR_NOMEM;
+    enum weir_status st = messages_each(p->chats->store, p->conversation, 0, measure, sizes);
+    for (*oldest = p->first; *oldest > 0; (*oldest)--) {
+        n_bytes += sizes[*oldest - 1];
+        if (n_bytes > HISTORY_BYTES) break;
+    }
+    mem_free(sizes);
+    return st;
+}
+
 static enum weir_status build_history(struct pass *p)
 {
+    unsigned oldest;
+    enum weir_status st = find_oldest(p, &oldest);
     weir_json_put_begin_array(&p->messages);
-    enum weir_status st = messages_each(p->chats->store, p->conversation, 0, add_history, p);
+    if (st == WEIR_OK) st = messages_each(p->chats->store, p->conversation, oldest, add_history, p);
     return st == WEIR_OK ? weir_buf_status(&p->messages) : st;
 }
 
@@ -265,7 +290,7 @@ static enum weir_status ask_for(struct pass *p, struct weir_slice messages,
     const struct prompt *prompt = prompt_find(p->agent.len > 0 ? "chat" : "chat_direct");
     weir_buf_init(&system, SYSTEM_BYTES);
     weir_buf_init(&tools, TOOLS_BYTES);
-    weir_buf_append_str(&system, prompt->system);
+    weir_buf_printf(&system, "weir/%s v%u\n\n%s", prompt->name, prompt->version, prompt->system);
     if (p->agent.len > 0) tools_put(&tools);
     enum weir_status st = weir_buf_status(&tools);
     if (st == WEIR_OK) st = weir_buf_status(&system);
@@ -396,6 +421,10 @@ static struct attempt *attempt_new(struct flow_step *s)
     }
     asker_init(&a->asker, &c->host, s, 0);
     a->asker.user = a;
+    /* All that an earlier attempt has sent is in the log by now, and that is what counts. */
+    pthread_mutex_lock(&a->reply->lock);
+    transcript_fini(&a->reply->transcript);
+    pthread_mutex_unlock(&a->reply->lock);
     pthread_mutex_lock(&c->lock);
     list_push_back(&c->attempts, &a->node);
     pthread_mutex_unlock(&c->lock);

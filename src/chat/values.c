@@ -30,6 +30,7 @@ enum weir_status values_load(struct chats *c, struct weir_slice conversation, st
     if (st == WEIR_NOT_FOUND) return WEIR_OK;
     if (st == WEIR_OK) {
         st = guard_unseal(*out, c->options.vault, conversation, doc.body);
+        if (st == WEIR_NOT_FOUND) st = WEIR_CORRUPT; /* its key is gone: no such map any more */
         doc_fini(&doc);
     }
     if (st == WEIR_OK) return WEIR_OK;
