@@ -34,6 +34,7 @@ struct watching {
     bool is_closed;
     enum weir_status closed; /* why */
     bool is_durable;
+    bool is_wrong;        /* it says of itself to be durable, and is not */
     struct weir_buf held; /* events of a durable stream, in their wire form */
 };
 
@@ -88,6 +89,12 @@ static void explain(const struct weir_stream_error *error, enum weir_stream_kind
 
 /* ---- durable streams ---- */
 
+static bool is_durable(const char *url)
+{
+    const char *query = strchr(url, '?');
+    return query && strstr(query, "live=sse") && strstr(query, "offset=");
+}
+
 /* The URL with another offset in its query. */
 static bool put_url(struct weir_buf *out, struct weir_slice url, struct weir_slice offset)
 {
@@ -110,6 +117,14 @@ static bool put_url(struct weir_buf *out, struct weir_slice url, struct weir_sli
     return offset.len > 0 && weir_buf_status(out) == WEIR_OK;
 }
 
+/* It cannot be gone on with, and what is held might come twice. */
+static bool give_up(struct watching *w, const char *why)
+{
+    w->is_wrong = true;
+    watcher_disconnected(w->watcher, weir_status_name(WEIR_BAD_EVENT), why, false);
+    return false;
+}
+
 /* What was held is had now, and the next connection goes on behind it. False: there is no more. */
 static bool take_control(struct watching *w, struct weir_slice data)
 {
@@ -122,13 +137,12 @@ static bool take_control(struct watching *w, struct weir_slice data)
     is_good = is_good && put_url(&url, weir_slice_of(w->wish->url), offset) &&
               weir_event_stream_move(w->stream, weir_buf_slice(&url)) == WEIR_OK;
     bool is_over = weir_json_type_of(weir_json_get_str(v, "streamClosed")) == WEIR_JSON_TRUE;
-    if (weir_buf_status(&w->held) != WEIR_OK) is_good = false;
-    else if (w->held.len > 0)
-        is_good = watcher_feed(w->watcher, weir_buf_slice(&w->held)) && is_good;
+    if (w->held.len > 0 && !watcher_feed(w->watcher, weir_buf_slice(&w->held))) is_over = true;
     weir_buf_reset(&w->held);
     weir_json_doc_free(doc);
     weir_buf_fini(&url);
-    return is_good && !is_over;
+    if (!is_good && !is_over) return give_up(w, "an event \"control\" does not say where to go on");
+    return !is_over;
 }
 
 /* ---- the network ---- */
@@ -147,7 +161,8 @@ static bool on_event(void *user, const struct weir_sse_event *event, uint64_t se
     w->has_ids |= event->id.len > 0;
     if (w->is_durable) {
         if (weir_slice_is(event->type, "control")) return take_control(w, event->data);
-        return weir_sse_write(&w->held, event) == WEIR_OK;
+        if (weir_sse_write(&w->held, event) == WEIR_OK) return true;
+        return give_up(w, "events come without one that says where to go on");
     }
     watcher_event(w->watcher, event);
     return !is_single(w->wish->kind) || !watcher_is_complete(w->watcher);
@@ -208,6 +223,7 @@ static enum watcher_more run_client(void *user, struct watcher *watcher)
     (void)watcher;
     weir_client_run(w->client);
     if (!w->is_closed) return WATCHER_MORE;
+    if (w->is_wrong) return WATCHER_BROKEN;
     return w->closed == WEIR_OK ? WATCHER_WHOLE : WATCHER_ENDED;
 }
 
@@ -379,7 +395,7 @@ int stream_watch(const struct client_config *config, const struct stream_wish *w
     how.dialect = dialect_of(wish->kind);
     how.keep = open_keep(config, wish);
     *signal_number = 0;
-    w.is_durable = wish->kind == WEIR_STREAM_ANY && strstr(wish->url, "live=sse") != NULL;
+    w.is_durable = wish->kind == WEIR_STREAM_ANY && is_durable(wish->url);
     w.watcher = watcher_new(&how);
     weir_buf_init(&w.held, HELD_BYTES);
     bool is_local = !wish->url && config->is_local;

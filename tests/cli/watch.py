@@ -315,6 +315,29 @@ class Watch(Tests):
             self.count.check(["z" in r[0] for r in server.requests][:1] == [True]
                              and "Last-Event-ID: b" in server.requests[-1][0], "from its last id")
 
+    def test_durable(self):
+        """Streams that say themselves where to go on; tests/serve/client_others.py has real ones."""
+        def control(**data):
+            return frame(data, "control")
+
+        with Server(HEAD + b"retry: 1\n\n" + frame([1], "data") + control(streamNextOffset="5")
+                    + frame([2], "data"), HEAD + frame([2], "data")
+                    + control(streamNextOffset="6", streamClosed=True)) as server:
+            result = self.watch(server.url + "/s?offset=-1&x=y&live=sse", "--json")
+            values = [json.loads(line)["data"] for line in result.out.splitlines()]
+            self.count.check(result.code == 0 and values == [[1], [2]], "once each",
+                             f"{values} {result.err}")
+            self.count.check("/s?offset=5&x=y&live=sse " in server.requests[1][0], "from its offset",
+                             server.requests[1][0])
+        with Server(HEAD + frame([1], "data") + control(nonsense=1)) as server:
+            result = self.watch(server.url + "/s?offset=-1&live=sse")
+            self.count.check(result.code == 1 and "where to go on" in result.err,
+                             "one that does not say where to go on", f"{result.code} {result.err}")
+        with Server(HEAD + frame([1]), NOTHING) as server:
+            result = self.watch(server.url + "/s?live=sse-not")
+            self.count.check(result.code == 0 and self.text(result) == "message [1]\n",
+                             "others are not held", f"{result.code} {result.err}")
+
     def test_output_that_is_gone(self):
         """Whoever reads our output has enough: then we have, too."""
         with Server(lambda client, _: [client.sendall(HEAD)] + [
