@@ -22,6 +22,7 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.request
 
 from support import Counter, program, run
 from terminal import PATIENCE_S, PEOPLE, Terminal, Tests, Turn, drain, own_terminal, sane
@@ -457,7 +458,26 @@ class Watch(Tests):
                              env=env)
                 self.count.check(result.code == 0 and result.out == asked.out, "weir ask, too",
                                  result.err)
+                self.local_chat(folder, url, env)
                 server.terminate()
+
+    def local_chat(self, folder, url, env):
+        """A reply of the real server: as it is asked for, and afterwards."""
+        body = json.dumps({"agentId": "asst_default", "messages": [
+            {"role": "user", "content": "what was my average resting heart rate in 2025?"}]})
+        asked = self.watch(url + "/ai/chat", "--body", body, "--json", **env)
+        events = [json.loads(line) for line in asked.out.splitlines()]
+        self.count.check(asked.code == 0 and events and events[-1]["event"] == "done",
+                         "a reply, as it is asked for", asked.err)
+        said = "".join(e["data"]["text"] for e in events if e["event"] == "token")
+        request = urllib.request.Request(url + "/v1/conversations", headers={
+            "Authorization": "Bearer " + env["WEIR_KEY"]})
+        with urllib.request.urlopen(request, timeout=PATIENCE_S) as listing:
+            conversation = re.search(r"conv_[0-9A-Z]{26}", listing.read().decode()).group()
+        for how, arguments, more in (("over the network", (), env), ("here", ("--data", folder), {})):
+            result = self.watch("chat", conversation, "--quiet", *arguments, **more)
+            self.count.check(result.code == 0 and self.text(result).strip() == said.strip(),
+                             f"a reply, afterwards, {how}", f"{self.text(result)} {result.err}")
 
     # ---- on terminals ----
 
