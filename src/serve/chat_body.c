@@ -82,6 +82,7 @@ static bool take_agent(const struct weir_json *body, bool is_direct, struct chat
     const struct weir_json *v = weir_json_get_str(body, "agentId");
     if (is_direct && v)
         return refuse(f, "has no place here: this is a chat without one", "agentId");
+    r->agent = SLICE("");
     if (is_direct) return true;
     r->agent = v ? weir_json_text(v) : SLICE("asst_default");
     if (!v || (weir_json_type_of(v) == WEIR_JSON_STRING && r->agent.len > 0)) return true;
