@@ -14,6 +14,7 @@
 #include "options.h"
 #include "output.h"
 #include "shield/restore.h"
+#include "shield_key.h"
 
 enum { MAX_TERMS = 256, MAP_FILE_BYTES = 128 << 20, MAP_MODE = 0600, PIECE_BYTES = 4096 };
 
@@ -244,10 +245,16 @@ static const char help[] =
     "       weir shield redact [--map FILE] [--term LABEL=TEXT]... [--pattern LABEL=REGEX]... < "
     "TEXT\n"
     "       weir shield restore --map FILE [--json] < TEXT\n"
+    "       weir shield key create|rotate|status [--data FOLDER | --key FILE] [--json]\n"
     "\n"
     "scan prints what is private in a text, one line each: category, label, place in bytes, place\n"
     "in code points, score, source, the text itself; with tabs between. redact puts placeholders\n"
-    "such as [email_1] in its place, restore takes them out again, as the text comes.\n"
+    "such as [email_1] in its place, restore takes them out again, as the text comes. key is "
+    "about\n"
+    "the keys that a server's maps of placeholders are sealed with: create makes the file (a "
+    "server\n"
+    "does so by itself), rotate puts a new key in front of the old ones, which still open, status\n"
+    "prints the keys' ids, never the keys.\n"
     "\n"
     "  --json             scan: one object per finding: category, label, start, end (code "
     "points),\n"
@@ -260,6 +267,9 @@ static const char help[] =
     "  --map FILE         which placeholder stands for what, as JSON, readable by you alone; "
     "redact\n"
     "                     goes on with one that exists, so that a value keeps its placeholder\n"
+    "  --data FOLDER      key: the server's data folder; without: $WEIR_DATA or\n"
+    "                     ~/.local/share/weir. Its file is shield.key\n"
+    "  --key FILE         key: another file, as weir serve --shield-key names it\n"
     "\n"
     "Web addresses without a password are public: scan shows them, redact leaves them.\n"
     "\n"
@@ -268,19 +278,50 @@ static const char help[] =
     "\n"
     "Exit status: 0 done, 1 something went wrong, 2 wrong usage.\n";
 
+static int run_key(const struct shielding *s, const struct shield_key_options *o, char **words,
+                   int n_words)
+{
+    if (n_words < 2 || !shield_key_is_action(words[1]))
+        return usage_error(&shield_command, "key is followed by create, rotate or status");
+    if (n_words > 2) return usage_error(&shield_command, "one word too many: \"%s\"", words[2]);
+    if (s->map_path || s->n_terms + s->n_patterns > 0)
+        return usage_error(&shield_command, "key has no use for --map, --term or --pattern");
+    if (o->data && o->key)
+        return usage_error(&shield_command, "--data and --key exclude each other");
+    return shield_key_run(words[1], o);
+}
+
 static bool is_action(const char *word)
 {
     return strcmp(word, "scan") == 0 || strcmp(word, "redact") == 0 || strcmp(word, "restore") == 0;
 }
 
+/* Those that read a text. */
+static int run_text(struct shielding *s, char **words, int n_words)
+{
+    if (n_words > 1) return usage_error(&shield_command, "one word too many: \"%s\"", words[1]);
+    if (strcmp(words[0], "restore") == 0 && !s->map_path)
+        return usage_error(&shield_command, "restore needs --map");
+    if (strcmp(words[0], "scan") == 0 && s->map_path)
+        return usage_error(&shield_command, "scan has no use for --map");
+    if (strcmp(words[0], "restore") == 0 && s->n_terms + s->n_patterns > 0)
+        return usage_error(&shield_command, "restore has no use for --term or --pattern");
+    if (strcmp(words[0], "redact") == 0 && s->is_json)
+        return usage_error(&shield_command, "redact has no use for --json");
+    return run_with(s, words[0]);
+}
+
 static int run(int argc, char **argv)
 {
     struct shielding s = {0};
+    struct shield_key_options key = {0};
     struct option_texts terms = {s.terms, &s.n_terms, MAX_TERMS};
     struct option_texts patterns = {s.patterns, &s.n_patterns, MAX_TERMS};
     const struct option_row rows[] = {
         {.name = "json", .kind = OPTION_FLAG, .to = &s.is_json},
         {.name = "map", .kind = OPTION_TEXT, .to = &s.map_path},
+        {.name = "data", .kind = OPTION_TEXT, .to = &key.data},
+        {.name = "key", .kind = OPTION_TEXT, .to = &key.key},
         {.name = "term", .kind = OPTION_TEXTS, .to = &terms},
         {.name = "pattern", .kind = OPTION_TEXTS, .to = &patterns},
         {.name = NULL},
@@ -289,19 +330,16 @@ static int run(int argc, char **argv)
     int n_words;
     int exit_status = options_parse(&shield_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (n_words == 0) return usage_error(&shield_command, "scan, redact or restore is missing");
+    if (n_words == 0)
+        return usage_error(&shield_command, "scan, redact, restore or key is missing");
+    key.is_json = s.is_json;
+    if (strcmp(words[0], "key") == 0) return run_key(&s, &key, words, n_words);
     if (!is_action(words[0]))
-        return usage_error(&shield_command, "\"%s\" is none of scan, redact, restore", words[0]);
-    if (n_words > 1) return usage_error(&shield_command, "one word too many: \"%s\"", words[1]);
-    if (strcmp(words[0], "restore") == 0 && !s.map_path)
-        return usage_error(&shield_command, "restore needs --map");
-    if (strcmp(words[0], "scan") == 0 && s.map_path)
-        return usage_error(&shield_command, "scan has no use for --map");
-    if (strcmp(words[0], "restore") == 0 && s.n_terms + s.n_patterns > 0)
-        return usage_error(&shield_command, "restore has no use for --term or --pattern");
-    if (strcmp(words[0], "redact") == 0 && s.is_json)
-        return usage_error(&shield_command, "redact has no use for --json");
-    return run_with(&s, words[0]);
+        return usage_error(&shield_command, "\"%s\" is none of scan, redact, restore, key",
+                           words[0]);
+    if (key.data || key.key)
+        return usage_error(&shield_command, "--data and --key are for weir shield key");
+    return run_text(&s, words, n_words);
 }
 
 const struct command shield_command = {

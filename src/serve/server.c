@@ -26,6 +26,7 @@
 #include "serve/imports.h"
 #include "serve/link.h"
 #include "serve/worker_impl.h"
+#include "shield/reseal.h"
 
 enum {
     MAX_CONNECTIONS = 100000,
@@ -466,6 +467,8 @@ static enum weir_status start_writers(struct server *s, struct server_error *e)
     if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
     st = hooks_start(s->hooks);
     if (st != WEIR_OK) return fail(e, st, "cannot start the subscriptions' thread");
+    st = reseal_start(&s->reseal, s->store, s->privacy.vault, s->options.trace);
+    if (st != WEIR_OK) return fail(e, st, "cannot start the thread that seals maps anew");
     st = turns_start(s->turns);
     if (st != WEIR_OK) return fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
     st = chats_start(s->chats);
@@ -754,6 +757,7 @@ static void close_all(struct server *s)
     s->chats = NULL;
     sweep_stop(s->sweep);
     hooks_stop(s->hooks);
+    reseal_stop(s->reseal);
     links_close(s->links);
     if (s->keys) keys_close(s->keys);
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);

@@ -36,6 +36,7 @@ struct server {
     struct hooks *hooks;
     struct links *links;
     struct privacy privacy;
+    struct reseal *reseal; /* maps of an old key; NULL: not begun */
     struct models *models; /* NULL: agents are on their own */
     struct gateway *gateway;
     struct turns *turns;

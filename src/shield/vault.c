@@ -216,6 +216,17 @@ enum weir_status vault_rotate(const char *path, char error[VAULT_ERROR_BYTES])
     return st;
 }
 
+size_t vault_count(const struct vault *v)
+{
+    return v->n;
+}
+
+void vault_key_id(const struct vault *v, size_t i, char out[VAULT_ID_BYTES])
+{
+    for (size_t k = 0; k < ID_BYTES; k++)
+        snprintf(out + 2 * k, VAULT_ID_BYTES - 2 * k, "%02x", v->keys[i].id[k]);
+}
+
 /* What is bound is the head of the sealed bytes and what the caller says. */
 static enum weir_status bound_bytes(struct weir_buf *to, struct weir_slice head,
                                     struct weir_slice bound)

@@ -38,6 +38,11 @@ WEIR_MUST_CHECK enum weir_status vault_open(const char *path, struct vault **out
                                             char error[VAULT_ERROR_BYTES]);
 void vault_close(struct vault *v);
 
+/* How many keys there are, and the id of the ith, the newest being 0: 16 hex digits and a NUL. */
+enum { VAULT_ID_BYTES = 17 };
+size_t vault_count(const struct vault *v);
+void vault_key_id(const struct vault *v, size_t i, char out[VAULT_ID_BYTES]);
+
 /* Appends the sealed bytes. `bound` says whose they are, as a conversation's id. */
 WEIR_MUST_CHECK enum weir_status vault_seal(const struct vault *v, struct weir_slice bound,
                                             struct weir_slice plain, struct weir_buf *out);

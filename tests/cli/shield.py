@@ -87,8 +87,32 @@ def check_stream(weir, folder, count):
         count.check(p.wait() == 0, "and it ends well")
 
 
+def check_key(weir, folder, count):
+    path = folder / "maps.key"
+    made = run(weir, "shield", "key", "create", "--key", str(path))
+    count.check(made.code == 0 and made.out.decode().splitlines()[0] == str(path), "a key is made", made.err)
+    count.check(path.stat().st_mode & 0o777 == 0o600, "for its owner alone")
+    first = path.read_text()
+    count.check(first.strip() not in made.out.decode(), "the key is not told")
+    count.check(run(weir, "shield", "key", "create", "--key", str(path)).code == 1, "not twice")
+    turned = run(weir, "shield", "key", "rotate", "--key", str(path), "--json")
+    keys = json.loads(turned.out)["keys"]
+    count.check([k["seals"] for k in keys] == [True, False], "a new key in front", turned.out)
+    count.check(path.read_text().endswith(first), "the old one stays")
+    plain = run(weir, "shield", "key", "status", "--key", str(path)).out.decode().splitlines()
+    count.check(plain[1:] == [f"{keys[0]['id']}  seals and opens", f"{keys[1]['id']}  opens"], "status", plain)
+    in_folder = run(weir, "shield", "key", "create", "--data", str(folder))
+    count.check(in_folder.code == 0 and (folder / "shield.key").exists(), "in a data folder", in_folder.err)
+    path.chmod(0o644)
+    closed = run(weir, "shield", "key", "status", "--key", str(path))
+    count.check(closed.code == 1 and "chmod 600" in closed.err, "others may not read it", closed.err)
+    none = run(weir, "shield", "key", "rotate", "--key", str(folder / "none"))
+    count.check(none.code == 1 and str(folder / "none") in none.err, "no such file", none.err)
+
+
 def check_wrong(weir, folder, count):
-    for words in ([], ["find"], ["scan", "x"], ["restore"], ["scan", "--map", "x"],
+    for words in (["key"], ["key", "make"], ["key", "create", "x"], ["key", "status", "--map", "x"],
+                  ["key", "status", "--data", "x", "--key", "y"], ["scan", "--key", "x"], [], ["find"], ["scan", "x"], ["restore"], ["scan", "--map", "x"],
                   ["redact", "--json"], ["restore", "--map", "x", "--term", "a=bc"]):
         count.check(run(weir, "shield", *words).code == 2, f"shield {words} is wrong usage")
     for term in ("x", "=y", "Bad=word", "a=b"):
@@ -114,6 +138,7 @@ def main():
         folder = pathlib.Path(name)
         check_redact(weir, folder, count)
         check_stream(weir, folder, count)
+        check_key(weir, folder, count)
         check_wrong(weir, folder, count)
     return count.finish()
 

@@ -13,7 +13,7 @@ import pathlib
 import tempfile
 
 from model_support import FORMATS, Asking, Upstream, config_of
-from support import Server, bearer, case, equal, expect, main, make_key, refused
+from support import Server, bearer, case, equal, expect, main, make_key, refused, wait_until, weir
 from turn_rules import get_trace, get_turn, new_turn, read_events
 
 CANARY = "canary.alice@example.org"
@@ -180,6 +180,22 @@ def key_of_maps_is_made_and_its_file_is_looked_at():
         key = path.read_bytes()
         server.restart()
         equal(path.read_bytes(), key, "it stays")
+
+
+@case
+def maps_are_sealed_anew_after_a_rotation():
+    with Upstream() as upstream, Asking(config_of(upstream, "anthropic")) as server:
+        turn = new_turn(server, QUESTION)
+        read_events(server, turn["id"])
+        path = pathlib.Path(server.data) / "shield.key"
+        equal(weir("shield", "key", "rotate", "--data", server.data).returncode, 0, "rotating")
+        server.restart()
+        wait_until(lambda: "sealed with the newest key" in server.errors(), "old maps are sealed anew")
+        server.stop()
+        path.write_text(path.read_text().splitlines()[0] + "\n")
+        server.start()
+        replay = server.ask("GET", f"/v1/turns/{turn['id']}/replay").json()
+        equal(replay["same"], True, f"opened by the new key alone ({json.dumps(replay)[:600]})")
 
 
 if __name__ == "__main__":
