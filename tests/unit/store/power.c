@@ -5,8 +5,9 @@
  * cut there would have left it, each unsynced sector there or not at random, and opened.
  *
  * Commit number k appends its number to one of the logs, drops one at times, makes one without
- * events at others, and puts k into one document, where its decision has to find k - 1, all in one
- * commit. So the document tells what everything else has to be.
+ * events at others, puts a passage that has k as a word in place of an older one, and puts k into
+ * one document, where its decision has to find k - 1, all in one commit. So the document tells what
+ * everything else has to be.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -18,10 +19,11 @@
 
 #include "base/slice.h"
 #include "io/file.h"
+#include "store/passage.h"
 #include "store/store.h"
 #include "t.h"
 
-enum { MAX_OPS = 20000, MAX_FILES = 32, SECTOR = 512, N_LOGS = 3, N_COMMITS = 260 };
+enum { MAX_OPS = 20000, MAX_FILES = 32, SECTOR = 512, N_LOGS = 3, N_COMMITS = 260, N_PASSAGES = 4 };
 
 /* ---- the recorder ---- */
 
@@ -115,6 +117,23 @@ static bool seals(unsigned k)
     return k % 22 == 0;
 }
 
+/* A commit of this number also puts a passage, with this word in it. */
+static bool has_passage(unsigned k, char word[16])
+{
+    snprintf(word, 16, "w%u", k);
+    return k % 5 == 0;
+}
+
+static void put_passage(struct commit *c, unsigned k)
+{
+    char word[16];
+    char id[16];
+    if (!has_passage(k, word)) return;
+    snprintf(id, sizeof id, "p%u", k / 5 % N_PASSAGES);
+    struct passage p = {weir_slice_of(id), SLICE("ann"), SLICE("title"), weir_slice_of(word)};
+    passage_put(c, &p, DOC_ANY_VERSION);
+}
+
 struct given {
     struct tape *tape;
     struct commit *commit;
@@ -164,6 +183,7 @@ static void give(struct store *s, struct tape *t, unsigned k)
     else commit_append(c, weir_slice_of(name), slice_of(text, len));
     if (makes(k, name)) commit_make(c, weir_slice_of(name));
     if (seals(k)) commit_seal(c, weir_slice_of(name), -1);
+    put_passage(c, k);
     pthread_mutex_lock(&t->lock);
     t->given++;
     pthread_mutex_unlock(&t->lock);
@@ -327,6 +347,26 @@ static void check_made(struct store *s, unsigned k)
     }
 }
 
+static enum weir_status count_hit(void *user, const struct passage_hit *hit)
+{
+    (void)hit;
+    ++*(size_t *)user;
+    return WEIR_OK;
+}
+
+static void check_passages(struct store *s, unsigned k)
+{
+    for (unsigned i = k - k % 5; i >= 5 && i + 5 * (N_PASSAGES + 1) > k; i -= 5) {
+        char word[16];
+        size_t n = 0;
+        T_OK(has_passage(i, word));
+        snprintf(word, sizeof word, "w%u.", i);
+        struct passage_query q = {.owner = SLICE("ann"), .words = weir_slice_of(word), .limit = 9};
+        T_EQ(store_search(s, &q, count_hit, &n), WEIR_OK);
+        T_EQ(n, i + 5 * N_PASSAGES > k ? 1 : 0);
+    }
+}
+
 static void check_disk(const struct tape *t, size_t n_ops, const char *folder)
 {
     struct store *s = NULL;
@@ -346,6 +386,7 @@ static void check_disk(const struct tape *t, size_t n_ops, const char *folder)
         check_log(s, name, k);
     }
     check_made(s, k);
+    check_passages(s, k);
     uint64_t n_wrong = 1;
     T_EQ(store_check(s, NULL, NULL, &n_wrong), WEIR_OK);
     T_EQ(n_wrong, 0);
