@@ -5,6 +5,7 @@
 Chats as docs/chat.md tells people to read them: its examples as they stand there, by curl, Python and
 a page's EventSource in Chromium, with a JSON Web Token. A program that cannot be had is skipped.
 """
+import functools
 import json
 import os
 import re
@@ -18,6 +19,8 @@ from others import Pages, browser, need
 from support import ROOT, WAIT_S, case, equal, expect, main
 from tokens import Issuer
 
+# A browser waits for three seconds before it comes again, here twice.
+RECONNECT_S = WAIT_S + 15
 TEXT = "Your week was calm. You slept well, and walked a lot."
 
 
@@ -29,29 +32,35 @@ def example(name):
     return match.group(1)
 
 
+FOLDER = tempfile.TemporaryDirectory(prefix="weir-jwt-")
+
+
+@functools.cache
+def issuer():
+    """One for all cases: its keys take their time."""
+    return Issuer(FOLDER.name)
+
+
 class World:
-    """A model, an issuer, and a server that trusts both."""
+    """A model, and a server that trusts an issuer."""
 
     def __init__(self, *options, **more):
         self.upstream = Upstream()
-        self.folder = tempfile.TemporaryDirectory(prefix="weir-jwt-")
-        self.issuer = Issuer(self.folder.name)
         self.options, self.more = options, more
 
     def __enter__(self):
         self.upstream.__enter__()
         self.upstream.control(default=answers(TEXT))
-        config = self.issuer.config(iss="https://id.example", aud="weir")
+        config = issuer().config(iss="https://id.example", aud="weir")
         self.server = ChatServer(self.upstream, "--jwt", config, *self.options, is_open=False, **self.more)
         self.server.__enter__()
-        self.token = self.issuer.token("RS256", iss="https://id.example", aud="weir")
+        self.token = issuer().token("RS256", iss="https://id.example", aud="weir")
         self.server.key = self.token
         return self
 
     def __exit__(self, *what):
         self.server.__exit__(*what)
         self.upstream.__exit__(*what)
-        self.folder.cleanup()
 
     def env(self, **more):
         return {**os.environ, "WEIR": self.server.url(), "TOKEN": self.token, **more}
@@ -106,6 +115,33 @@ eventSource.addEventListener('done', () => say({{text: document.getElementById('
 </script>"""
             with browser(pages.show(page)):
                 pages.wait(lambda report: report.get("text") == TEXT, "the reply is on the page")
+
+
+@case
+def event_source_comes_again_by_itself_and_stops_at_the_end():
+    words = "".join(f"word{number:02} " for number in range(60))
+    with Pages() as pages, World("--cors-origin", f"http://127.0.0.1:{pages.port}") as world:
+        world.upstream.control(default=answers(words, delta_ms=50), rules=[
+            {"times": -1, "contains": "Your answer was interrupted", "do": answers("The end.")}])
+        with world.server.send("Hello") as reply:
+            page = f"""<!doctype html><title>chat</title><script>
+const say = (what) => fetch('/report', {{method: 'POST', body: JSON.stringify(what)}});
+const es = new EventSource({json.dumps(world.server.url(f"/ai/chat?conversationId={reply.conversation}&token={world.token}"))});
+let text = "";
+es.addEventListener("token", (e) => {{ text += JSON.parse(e.data).text; say({{begun: true}}); }});
+es.addEventListener("done", (e) => say({{text, id: e.lastEventId}}));
+es.onerror = () => say({{state: es.readyState}});
+</script>"""
+            with browser(pages.show(page)):
+                pages.wait(lambda report: report.get("begun"), "the reply begins")
+                world.server.kill()
+                world.server.start()
+                pages.wait(lambda report: report.get("state") == 2, "the browser stops", RECONNECT_S)
+        seen = [report for report in pages.reports if "text" in report]
+        equal(len(seen), 1, "ends")
+        with world.server.resume(f"{reply.message}:0") as whole:
+            events = whole.rest()
+        equal((seen[0]["text"], seen[0]["id"]), (text_of(events), events[-1].id), "each event once")
 
 
 @case
