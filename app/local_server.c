@@ -19,6 +19,7 @@ enum { NAME_BYTES = 96 };
  */
 struct guest {
     struct server *server;
+    pthread_t thread;
     sem_t is_decided; /* whether there is a server */
     const char *folder;
     local_server_fn use;
@@ -46,7 +47,7 @@ static bool is_server_there(const char *folder)
 }
 
 /* The signals that a server watches (process_watch_signals()) are to wake nobody else. */
-static bool start_guest(struct guest *g, pthread_t *thread)
+static bool start_guest(struct guest *g)
 {
     sigset_t theirs;
     sigset_t before;
@@ -56,10 +57,20 @@ static bool start_guest(struct guest *g, pthread_t *thread)
     sigaddset(&theirs, SIGHUP);
     sigaddset(&theirs, SIGUSR1);
     pthread_sigmask(SIG_BLOCK, &theirs, &before);
-    bool is_started = pthread_create(thread, NULL, be_guest, g) == 0;
+    bool is_started = pthread_create(&g->thread, NULL, be_guest, g) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
     if (!is_started) fputs("weir: there is no thread to be had\n", stderr);
     return is_started;
+}
+
+/*
+ * A command with a terminal watches the same signals, and either of us may come first. It is to
+ * have them all; one that does not watch them has them blocked.
+ */
+static void pass_on(void *user, int number)
+{
+    const struct guest *g = user;
+    (void)pthread_kill(g->thread, number);
 }
 
 static enum weir_status open_server(struct guest *g)
@@ -72,6 +83,8 @@ static enum weir_status open_server(struct guest *g)
     o.n_listen = 1;
     o.n_loops = 1;
     o.has_control = true;
+    o.on_signal = pass_on;
+    o.signal_user = g;
     enum weir_status st = server_new(&g->server, &o, &error);
     if (st == WEIR_OK) return st;
     g->server = NULL;
@@ -82,14 +95,13 @@ static enum weir_status open_server(struct guest *g)
 int local_server_run(const char *folder, local_server_fn use, void *user)
 {
     struct guest g = {.folder = folder, .use = use, .user = user, .exit_status = EXIT_FAILED};
-    pthread_t thread;
     if (is_server_there(folder)) return use(folder, user);
     sem_init(&g.is_decided, 0, 0);
-    if (!start_guest(&g, &thread)) return EXIT_FAILED;
+    if (!start_guest(&g)) return EXIT_FAILED;
     enum weir_status st = open_server(&g);
     sem_post(&g.is_decided);
     if (st == WEIR_OK) st = server_run(g.server);
-    (void)pthread_join(thread, NULL);
+    (void)pthread_join(g.thread, NULL);
     if (g.server) server_free(g.server);
     sem_destroy(&g.is_decided);
     return st == WEIR_OK || st == WEIR_SHUTDOWN ? g.exit_status : EXIT_FAILED;

@@ -671,6 +671,7 @@ static void on_signal(struct watch *w, int events)
     int number;
     (void)events;
     while ((number = process_next_signal(s->signal_fd)) != 0) {
+        if (s->options.on_signal) s->options.on_signal(s->options.signal_user, number);
         if (number == SIGHUP) reload(s);
         if (number != SIGTERM && number != SIGINT) continue;
         if (server_is_stopping(s)) die_of(number);

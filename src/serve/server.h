@@ -86,10 +86,12 @@ struct server_options {
     const char *access_log;  /* a file, "-": stderr, NULL or "off": none */
     const char *webhook_allow[TARGET_MAX_RULES]; /* hosts and prefixes; see io/target.h */
     unsigned n_webhook_allow;
-    const char *public_url;     /* how others reach it; NULL: by the first address */
-    const char *user;           /* whom to become after binding; NULL: nobody else */
-    bool is_confined;           /* give up what a server does not need (seccomp, landlock) */
-    bool has_control;           /* FOLDER/control.sock, for this user's own commands */
+    const char *public_url; /* how others reach it; NULL: by the first address */
+    const char *user;       /* whom to become after binding; NULL: nobody else */
+    bool is_confined;       /* give up what a server does not need (seccomp, landlock) */
+    bool has_control;       /* FOLDER/control.sock, for this user's own commands */
+    void (*on_signal)(void *user, int number); /* told of each that it takes; may be NULL */
+    void *signal_user;
     unsigned n_loops;           /* workers; 0: one for each processor that it may use */
     unsigned grace_ms;          /* 10 s */
     size_t reserve_bytes;       /* memory touched at the start; see base/reserve.h */
