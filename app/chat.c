@@ -303,6 +303,7 @@ int chat_watch(struct chat *c, const struct chat_errand *errand, struct watcher_
     const struct stream_wish wish = {.kind = WEIR_STREAM_TURN,
                                      .id = c->turn,
                                      .user = c->user,
+                                     .is_not_kept = c->is_not_kept,
                                      .cancel = cancel_turn,
                                      .cancel_user = &w};
     int exit_status = stream_watch(c->config, &wish, &options, signal_number);

@@ -27,6 +27,7 @@ struct chat {
     const struct client_config *config;
     const char *user; /* whose, of a folder of this machine; NULL: me */
     bool is_json, is_quiet;
+    bool is_not_kept; /* neither events nor what is typed */
     struct dialogue dialogue;
     char turn[CHAT_ID_BYTES]; /* that was asked last; "": none */
     struct weir_buf result;   /* of the last answer, as JSON; empty: none */

@@ -77,7 +77,8 @@ static void clear_screen(struct terminal *t)
 static void submit(struct terminal *t)
 {
     weir_buf_reset(&t->line);
-    if (line_editor_take(t->editor, &t->line) && !history_file_add(weir_buf_slice(&t->line)))
+    bool is_kept = line_editor_take(t->editor, &t->line) && !t->chat->is_not_kept;
+    if (is_kept && !history_file_add(weir_buf_slice(&t->line)))
         snprintf(t->note, sizeof t->note, "the history cannot be kept: %s", strerror(errno));
     t->is_busy = t->is_submitted = true;
 }

@@ -10,7 +10,7 @@
 #include "term_tty.h"
 
 static const char help[] =
-    "usage: weir chat [--user USER] [--quiet | --json] [--url URL | --data FOLDER]\n"
+    "usage: weir chat [--user USER] [--quiet | --json] [--no-keep] [--url URL | --data FOLDER]\n"
     "\n"
     "A conversation about your own data: each question is a turn, watched as it is answered, and\n"
     "what was said before goes along with it. On a terminal you type at the bottom, also while an\n"
@@ -23,7 +23,8 @@ static const char help[] =
     "\n"
     "  --user     whose data, of a folder of this machine; without: me\n"
     "  --quiet    the answers alone\n"
-    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n" CLIENT_HELP "\n"
+    "  --json     every event as a line of JSON: {\"id\",\"event\",\"data\"}\n"
+    "  --no-keep  keep nothing on this machine: neither events nor what you type\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  weir chat\n"
     "  printf 'how did I sleep in March?\\nand in April?\\n' | weir chat --quiet\n"
@@ -36,7 +37,7 @@ static const char help[] =
 
 struct chatting {
     const char *user;
-    bool is_json, is_quiet;
+    bool is_json, is_quiet, is_not_kept;
     int signal_number;
 };
 
@@ -48,6 +49,7 @@ static int talk(const struct client_config *config, void *user)
     chat_init(&c, config, a->user);
     c.is_json = a->is_json;
     c.is_quiet = a->is_quiet;
+    c.is_not_kept = a->is_not_kept;
     int exit_status =
         is_live ? chat_terminal(&c, &a->signal_number) : chat_plain(&c, &a->signal_number);
     chat_fini(&c);
@@ -62,6 +64,7 @@ static int run(int argc, char **argv)
         {.name = "user", .kind = OPTION_TEXT, .to = &a.user},
         {.name = "quiet", .kind = OPTION_FLAG, .to = &a.is_quiet},
         {.name = "json", .kind = OPTION_FLAG, .to = &a.is_json},
+        {.name = "no-keep", .kind = OPTION_FLAG, .to = &a.is_not_kept},
         CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };

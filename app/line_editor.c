@@ -329,12 +329,11 @@ static void press_place(struct line_editor *e, const struct key *key)
 
 enum line_act line_editor_key(struct line_editor *e, const struct key *key)
 {
-    e->is_full = false;
     if (key->kind == KEY_PASTED) {
-        paste(e, key->code);
+        if (!e->is_full) paste(e, key->code); /* else bits of its end would fit */
         return LINE_NOTHING;
     }
-    e->has_cr = false;
+    e->is_full = e->has_cr = false;
     settle(e);
     switch (key->kind) {
     case KEY_CHAR:

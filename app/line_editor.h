@@ -41,7 +41,7 @@ enum line_act line_editor_key(struct line_editor *e, const struct key *key);
 struct weir_slice line_editor_text(const struct line_editor *e);
 size_t line_editor_cursor(const struct line_editor *e); /* in bytes */
 
-/* Whether the last key brought text for which there was no room. */
+/* Whether the last key, or what was pasted last, brought text for which there was no room. */
 bool line_editor_is_full(const struct line_editor *e);
 
 /* Appends the text to out and begins with nothing. Whether the history keeps it. */

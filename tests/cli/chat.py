@@ -187,6 +187,12 @@ class Tests(terminal.Tests):
                              "Ctrl-D leaves a sane terminal")
             chat.close()
             self.check_lines(folder)
+            chat = self.open(f"--data {folder}")
+            self.prompt(chat)
+            os.kill(chat.child(), signal.SIGTERM)
+            self.count.check(chat.wait_text(f"status {128 + signal.SIGTERM}") and sane(chat),
+                             "a signal comes through to a chat with a server in it", chat.screen())
+            chat.close()
 
     def check_lines(self, folder):
         """Without a terminal: a question a line."""
@@ -272,7 +278,8 @@ class Tests(terminal.Tests):
     def test_cancel(self):
         """Escape twice cancels the turn, not the chat, and not what is typed."""
         stand, story = Stand(), Story()
-        chat = self.open(f"--url {stand.url}")
+        home = tempfile.mkdtemp(dir=self.home)
+        chat = self.open(f"--url {stand.url} --no-keep", home=home)
         self.prompt(chat)
         chat.keys("-l", "first?")
         chat.keys("Enter")
@@ -296,6 +303,7 @@ class Tests(terminal.Tests):
         self.count.check([m["content"] for m in stand.questions()[-1]] == ["my draft"],
                          "what was cancelled does not go along", str(stand.questions()[-1]))
         self.cancel_by_interrupt(stand, chat)
+        self.count.check(not os.listdir(home), "--no-keep leaves nothing here", str(os.listdir(home)))
         chat.close()
         stand.close()
 
@@ -409,6 +417,28 @@ class Tests(terminal.Tests):
                              f"{name}: no escape sequence", chat.screen())
             chat.close()
             stand.close()
+
+    def test_bytes(self):
+        """A letter typed costs its row, not the screen."""
+        stand, story = Stand(), Story()
+        chat = self.open(f"--url {stand.url}")
+        self.prompt(chat)
+        chat.keys("-l", "first?")
+        chat.keys("Enter")
+        stand.tell(story.start() + story.work() + story.say("A paragraph. " * 30))
+        chat.wait_text("A paragraph. A")
+        log = pathlib.Path(chat.folder, "log")
+        for i in range(40):
+            chat.keys("-l", "y")
+        self.count.check(chat.wait_text("y" * 40), "it is typed")
+        frames = log.read_bytes().split(b"\x1b[?2026h")
+        typed = [frame for frame in frames if b"yy" in frame and b"paragraph" not in frame]
+        self.count.check(typed and max(map(len, typed)) < 400, "a letter costs a row or two",
+                         str([len(frame) for frame in typed]))
+        self.count.check(b"\x1b[2J" not in b"".join(frames), "the screen is never cleared for it")
+        stand.tell(None)
+        chat.close()
+        stand.close()
 
     # ---- signals ----
 
