@@ -46,6 +46,8 @@ def tokens_of_all_four_algorithms_say_who_asks():
         for alg in ("HS256", "RS256", "EdDSA", "ES256"):
             token = issuer().token(alg, sub=f"user of {alg}")
             equal(read(server, token).status, 200, alg)
+            who = read(server, token, "/v1/whoami").json()
+            equal((who["access"], who["owner"], who["key"]), ("token", f"user of {alg}", None), alg)
             refused(read(server, token, "/v1/keys"), 403, "forbidden")
             refused(read(server, token[:-4] + ("AAAA" if token[-4:] != "AAAA" else "BBBB")), 401, "invalid_token",
                     "the token is not good")
