@@ -102,6 +102,9 @@ def walk_server(w):
 def walk_texts(w):
     ledger = w.file("ledger.json", json.dumps(LEDGER).encode())
     w.go("verify", "--ledger", ledger, data=b"About 62 bpm.\n")
+    w.go("documents", "add", w.file("a.md", b"# Insurance\n\nTwelve visits are paid.\n"))
+    w.go("documents")
+    w.go("documents", "search", "visits")
     w.go("shield", "scan", data=b"Write to alice@example.org\n")
 
 
