@@ -424,6 +424,7 @@ static enum weir_status open_chats(struct server *s, struct server_error *e)
     options.clock = s->options.clock;
     options.trace = s->options.trace;
     options.models = s->models;
+    if (options.max_reply_usd <= 0) options.max_reply_usd = s->options.turns.max_turn_usd;
     options.policy = s->privacy.policy;
     options.vault = s->privacy.vault;
     enum weir_status st = chats_new(&s->chats, s->store, &options);

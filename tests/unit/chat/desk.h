@@ -36,7 +36,7 @@ struct scene {
     char asked[MAX_CALLS][16 << 10]; /* the messages of each call */
     char system[8 << 10];
     char tools[MAX_CALLS][64];
-    unsigned cut_after; /* deltas of a held call that are told */
+    bool was_reached; /* the allocation that fails */
 };
 /* The events of a reply, as text. */
 static char event_text[TEXT_BYTES];
