@@ -331,6 +331,8 @@ static WEIR_MUST_CHECK enum weir_status write_once(struct writing *w)
     w->commit = st == WEIR_OK ? commit_new(w->text.len) : NULL;
     if (st == WEIR_OK && !w->commit) st = WEIR_NOMEM;
     if (st == WEIR_OK) st = fill_commit(w);
+    if (st == WEIR_OK && w->before.version == 0 && w->l->decide)
+        commit_decide(w->commit, false, w->l->decide, w->l->decider);
     if (st == WEIR_OK) st = store_commit_wait(w->l->store, w->commit).status;
     else commit_free(w->commit);
     guard_report_fini(&w->report);
@@ -413,10 +415,10 @@ enum weir_status library_add(struct library *l, const struct library_text *text,
     if (st == WEIR_OK && n == LIBRARY_MAX_DOCUMENTS)
         st = library_refuse(l, WEIR_LIMIT, "there are %d documents, and there may be no more",
                             LIBRARY_MAX_DOCUMENTS);
-    if (st == WEIR_OK) st = make_id(l, w.now.id);
-    if (st == WEIR_OK) st = write_text(&w, out);
-    if (st == WEIR_OK) memcpy(id, w.now.id, sizeof w.now.id);
-    return st;
+    if (st == WEIR_OK) st = make_id(l, id);
+    if (st != WEIR_OK) return st;
+    memcpy(w.now.id, id, sizeof w.now.id);
+    return write_text(&w, out);
 }
 
 enum weir_status library_replace(struct library *l, struct weir_slice id,
@@ -545,6 +547,24 @@ enum weir_status library_get(struct library *l, struct weir_slice id, struct wei
         weir_json_doc_reset(values);
         st = get_once(l, id, values, out);
     }
+    weir_json_doc_free(values);
+    return st;
+}
+
+enum weir_status library_find(struct library *l, struct weir_slice id, struct weir_buf *out)
+{
+    struct record r;
+    struct library_map map = {0};
+    l->why[0] = 0;
+    struct weir_json_doc *values = weir_json_doc_new(RECORD_VALUES_BYTES);
+    enum weir_status st = values ? find_record(l, id, values, &r) : WEIR_NOMEM;
+    if (st == WEIR_OK) st = library_map_open(&map, l);
+    if (st == WEIR_OK) {
+        put_seen(out, &map, &r);
+        weir_json_put_end_object(out);
+        st = weir_buf_status(out);
+    }
+    library_map_close(&map);
     weir_json_doc_free(values);
     return st;
 }

@@ -42,6 +42,9 @@ struct library {
     const struct shield_policy *policy;
     const struct clock *clock;
     struct weir_slice owner;
+    commit_decide_fn
+        decide; /* of the commit that adds a document, which has its id by then; NULL */
+    void *decider;
     char why[LIBRARY_WHY_BYTES]; /* of a refusal, for people; set by a failing call */
 };
 
@@ -57,7 +60,8 @@ struct library_text {
  * Adds a document, or puts another text in its place; `id` is set, or says which. `out` gets it as
  * clients see it: {"id","title","mediaType","bytes","passages","redacted","createdAt","updatedAt"}.
  * WEIR_BAD_FIELD with the place in l->why; WEIR_TOO_LARGE; WEIR_LIMIT: there are too many;
- * WEIR_NOT_FOUND: no such document of this owner.
+ * WEIR_NOT_FOUND: no such document of this owner. What `decide` says, but WEIR_CONFLICT and
+ * WEIR_EXISTS more than once.
  */
 WEIR_MUST_CHECK enum weir_status library_add(struct library *l, const struct library_text *text,
                                              char id[LIBRARY_ID_LEN + 1], struct weir_buf *out);
@@ -67,6 +71,9 @@ WEIR_MUST_CHECK enum weir_status library_replace(struct library *l, struct weir_
 /* With the owner's last document its map goes, too. WEIR_NOT_FOUND. */
 WEIR_MUST_CHECK enum weir_status library_remove(struct library *l, struct weir_slice id);
 
+/* As above, without the text. WEIR_NOT_FOUND. */
+WEIR_MUST_CHECK enum weir_status library_find(struct library *l, struct weir_slice id,
+                                              struct weir_buf *out);
 /* The same with its "text". WEIR_NOT_FOUND. */
 WEIR_MUST_CHECK enum weir_status library_get(struct library *l, struct weir_slice id,
                                              struct weir_buf *out);

@@ -10,6 +10,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "serve/data_impl.h"
+#include "serve/idempotency.h"
 
 enum {
     BODY_VALUES_BYTES = 64 << 20, /* of a body, as values */
@@ -30,12 +31,15 @@ struct asking {
     struct weir_slice words, title, body; /* in `memory` */
     struct weir_buf out;
     bool has_hit;
+    struct idempotency key;
+    bool was_done; /* by an earlier request with that key */
     enum weir_status status;
     char memory[];
 };
 
 static void asking_free(struct asking *a)
 {
+    idempotency_fini(&a->key);
     weir_buf_fini(&a->out);
     mem_free(a);
 }
@@ -89,7 +93,8 @@ static struct asking *asking_of_path(struct exchange *ex, struct weir_slice titl
 
 static void answer_error(struct exchange *ex, const struct asking *a)
 {
-    if (a->l.why[0]) exchange_error(ex, a->status, "%s", a->l.why);
+    if (a->status == WEIR_IDEMPOTENCY) exchange_error(ex, a->status, NULL);
+    else if (a->l.why[0]) exchange_error(ex, a->status, "%s", a->l.why);
     else if (a->status == WEIR_NOT_FOUND) exchange_error(ex, WEIR_NOT_FOUND, NULL);
     else resource_store_error(ex, a->status);
 }
@@ -103,12 +108,18 @@ static void answer(struct exchange *ex, void *user)
     asking_free(a);
 }
 
+static void put_location(char out[LOCATION_BYTES], const char *id)
+{
+    snprintf(out, LOCATION_BYTES, "/v1/documents/%s", id);
+}
+
 static void answer_created(struct exchange *ex, void *user)
 {
     struct asking *a = user;
     char location[LOCATION_BYTES];
     if (a->status == WEIR_OK) {
-        snprintf(location, sizeof location, "/v1/documents/%s", a->id);
+        put_location(location, a->id);
+        if (a->was_done) idempotency_mark(ex);
         exchange_field(ex, "Location", weir_slice_of(location));
         exchange_json(ex, 201, weir_buf_slice(&a->out));
     } else {
@@ -224,16 +235,46 @@ static enum weir_status take_text(struct asking *a, struct weir_json_doc *values
 
 /* ---- changing ---- */
 
+/* Only where it is: a title may be private. */
+static enum weir_status decide_new(void *user, struct commit_view *view, struct commit *c)
+{
+    struct asking *a = user;
+    char location[LOCATION_BYTES];
+    if (a->was_done) return WEIR_EXISTS;
+    put_location(location, a->id);
+    struct idempotent_answer kept = {.status = 201, .location = weir_slice_of(location)};
+    enum weir_status st = idempotency_decide(&a->key, view, c, &kept);
+    a->was_done = st == WEIR_EXISTS;
+    return st;
+}
+
+/* The document of the first request, as it is now. */
+static void find_first(struct asking *a)
+{
+    struct weir_slice at = a->key.first.location;
+    struct weir_slice id =
+        slice_from(at, at.len < LIBRARY_ID_LEN ? at.len : at.len - LIBRARY_ID_LEN);
+    a->was_done = true;
+    a->status = library_find(&a->l, id, &a->out);
+    if (a->status == WEIR_OK) memcpy(a->id, id.ptr, id.len);
+}
+
 static void store_text(void *user)
 {
     struct asking *a = user;
     struct library_text text;
+    a->status = idempotency_find(&a->key, a->l.store);
+    if (a->status == WEIR_EXISTS) find_first(a);
+    if (a->status != WEIR_OK || a->was_done) return;
+    a->l.decide = a->key.has_key ? decide_new : NULL;
+    a->l.decider = a;
     struct weir_json_doc *values = weir_json_doc_new(BODY_VALUES_BYTES);
     a->status = values ? take_text(a, values, &text) : WEIR_NOMEM;
     if (a->status == WEIR_OK && a->id[0])
         a->status = library_replace(&a->l, weir_slice_of(a->id), &text, &a->out);
     else if (a->status == WEIR_OK) a->status = library_add(&a->l, &text, a->id, &a->out);
     weir_json_doc_free(values);
+    if (a->was_done) find_first(a);
 }
 
 static struct weir_slice title_of(struct exchange *ex)
@@ -249,7 +290,8 @@ void library_post(struct exchange *ex)
     struct asking *a = asking_new(ex, (struct weir_slice){0}, title_of(ex));
     if (!a) return;
     a->form = form;
-    if (!resource_work(ex, store_text, answer_created, a)) asking_free(a);
+    if (!idempotency_read(ex, &a->key) || !resource_work(ex, store_text, answer_created, a))
+        asking_free(a);
 }
 
 void library_put(struct exchange *ex)

@@ -115,6 +115,33 @@ def pages_replacing_and_removing():
 
 
 @case
+def a_post_with_a_key_happens_once():
+    with Server() as server:
+        keyed = [*PLAIN, ("Idempotency-Key", "k1")]
+        body = f"mail {CANARY}".encode()
+        first = made(server.ask("POST", "/v1/documents?title=t", keyed, body))
+        again = server.ask("POST", "/v1/documents?title=t", keyed, body)
+        equal((made(again), again.field("idempotent-replayed")), (first, "true"))
+        refused(server.ask("POST", "/v1/documents?title=t", keyed, b"other"), 409, "idempotency_key_mismatch", "")
+        answers = []
+        keyed = [*PLAIN, ("Idempotency-Key", "k2")]
+        threads = [threading.Thread(target=lambda: answers.append(
+            server.ask("POST", "/v1/documents", keyed, b"at once"))) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        equal(len({made(answer)["id"] for answer in answers}), 1)
+        equal(len(pages(server, "/v1/documents", 10)), 2)
+        server.restart(signal.SIGKILL)
+        equal(made(server.ask("POST", "/v1/documents", keyed, b"at once"))["id"], made(answers[0])["id"])
+        server.ask("DELETE", f"/v1/documents/{first['id']}")
+        keyed = [*PLAIN, ("Idempotency-Key", "k1")]
+        refused(server.ask("POST", "/v1/documents?title=t", keyed, body), 404, "not_found", "")
+        refused(server.ask("POST", "/v1/documents", [*PLAIN, ("Idempotency-Key", "x" * 256)], b"x"), 400, "invalid_field", "")
+
+
+@case
 def searches_find_words_phrases_and_beginnings():
     with Server() as server:
         book = add(server, "# Book\n\n" + "Nothing to see here. " * 100 + "\n\n## Sleep\n\nCafé and _sleep_ do "
