@@ -71,14 +71,3 @@ WEIR_MUST_CHECK enum weir_status shield_redact(struct token_map *t, struct weir_
 WEIR_MUST_CHECK enum weir_status shield_redact_since(struct token_map *t, struct weir_slice text,
                                                      const struct shield_findings *findings,
                                                      size_t n_before, struct weir_buf *out);
-
-enum { SHIELD_MAX_PARTS = 4096 };
-
-/*
- * The same for the parts of one message, each into its own buffer. What is private may be cut by
- * the end of a part; then it belongs as a whole to the part in which it begins. Scans by itself.
- */
-WEIR_MUST_CHECK enum weir_status shield_redact_parts(struct token_map *t,
-                                                     const struct shield_rules *rules,
-                                                     const struct weir_slice *parts, size_t n_parts,
-                                                     struct weir_buf *outs, size_t *n);
