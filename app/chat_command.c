@@ -149,3 +149,29 @@ void chat_command_unknown(struct weir_slice text, struct weir_buf *out)
         weir_buf_printf(out, "%s%s", i == 0 ? "" : i + 1 == n ? " and " : ", ", names[i]);
     weir_buf_append_str(out, ".\n");
 }
+
+/* ---- the beginning of one ---- */
+
+static size_t common_len(struct weir_slice a, const char *b)
+{
+    size_t n = 0;
+    while (n < a.len && a.ptr[n] == b[n]) n++;
+    return n;
+}
+
+void chat_command_complete(struct weir_slice text, struct weir_buf *line, struct weir_buf *note)
+{
+    struct weir_slice sure = {0}; /* what all of them begin with */
+    size_t n = 0;
+    if (text.len == 0 || text.ptr[0] != '/') return;
+    for (size_t i = 0; i < N_ROWS; i++) {
+        const char *name = rows[i].name;
+        bool is_first = find_row(weir_slice_of(name)) == &rows[i];
+        if (!is_first || common_len(text, name) < text.len) continue;
+        weir_buf_printf(note, "%s%s", n > 0 ? "  " : "", name);
+        if (n++ == 0) sure = weir_slice_of(name);
+        else sure.len = common_len(sure, name);
+    }
+    weir_buf_append_slice(line, sure);
+    if (n == 1) weir_buf_reset(note);
+}

@@ -32,3 +32,9 @@ struct chat_command chat_command_read(struct weir_slice text);
 /* What there is, as lines; and what to say of one that is unknown, the nearest first. */
 void chat_command_help(struct weir_buf *out);
 void chat_command_unknown(struct weir_slice text, struct weir_buf *out);
+
+/*
+ * What is meant by the beginning of a command: appends to `line` as much of it as is certain, and
+ * to `note` those that it may be, if there are several. Nothing for any other text.
+ */
+void chat_command_complete(struct weir_slice text, struct weir_buf *line, struct weir_buf *note);

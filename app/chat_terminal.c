@@ -83,6 +83,19 @@ static void submit(struct terminal *t)
     t->is_busy = t->is_submitted = true;
 }
 
+static void complete(struct terminal *t)
+{
+    struct weir_buf line;
+    struct weir_buf note;
+    weir_buf_init(&line, NOTE_BYTES);
+    weir_buf_init(&note, NOTE_BYTES);
+    chat_command_complete(line_editor_text(t->editor), &line, &note);
+    if (line.len > 0) line_editor_set(t->editor, weir_buf_slice(&line));
+    snprintf(t->note, sizeof t->note, "%.*s", (int)note.len, note.len > 0 ? note.ptr : "");
+    weir_buf_fini(&note);
+    weir_buf_fini(&line);
+}
+
 static void edit(struct terminal *t, const struct key *key)
 {
     set_note(t, "");
@@ -93,6 +106,7 @@ static void edit(struct terminal *t, const struct key *key)
         break;
     case LINE_QUIT: t->is_over = !t->is_busy; break;
     case LINE_REDRAW: clear_screen(t); break;
+    case LINE_COMPLETE: complete(t); break;
     case LINE_NOTHING: break;
     }
     if (line_editor_is_full(t->editor)) set_note(t, full_hint);

@@ -342,6 +342,7 @@ enum line_act line_editor_key(struct line_editor *e, const struct key *key)
         break;
     case KEY_CONTROL: return press_control(e, key->code);
     case KEY_ENTER: return press_enter(e, key->has_alt);
+    case KEY_TAB: return LINE_COMPLETE;
     default: press_place(e, key); break;
     }
     return LINE_NOTHING;

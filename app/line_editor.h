@@ -24,9 +24,10 @@ enum { LINE_TEXT_BYTES = 64 << 10 };
 
 enum line_act {
     LINE_NOTHING,
-    LINE_SUBMIT, /* Enter, and the text is not empty */
-    LINE_QUIT,   /* Ctrl-D, and it is */
-    LINE_REDRAW, /* Ctrl-L */
+    LINE_SUBMIT,   /* Enter, and the text is not empty */
+    LINE_QUIT,     /* Ctrl-D, and it is */
+    LINE_REDRAW,   /* Ctrl-L */
+    LINE_COMPLETE, /* Tab */
 };
 
 struct line_editor;

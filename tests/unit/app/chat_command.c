@@ -68,3 +68,29 @@ TEST(an_unknown_one_is_told_which_there_are_the_nearest_first)
                               "  /memory            what is remembered of you\n"
                               "  /memory forget ID  forget an entry of it\n");
 }
+
+static void check_complete(const char *text, const char *line, const char *note)
+{
+    struct weir_buf whole;
+    struct weir_buf several;
+    weir_buf_init(&whole, 4096);
+    weir_buf_init(&several, 4096);
+    chat_command_complete(weir_slice_of(text), &whole, &several);
+    T_EQ_STR(weir_buf_slice(&whole), line);
+    T_EQ_STR(weir_buf_slice(&several), note);
+    weir_buf_fini(&several);
+    weir_buf_fini(&whole);
+}
+
+TEST(the_beginning_of_a_command_is_made_whole)
+{
+    check_complete("", "", "");
+    check_complete("what", "", "");
+    check_complete("/x", "", "");
+    check_complete("/tra", "/trace", "");
+    check_complete("/trace", "/trace", "");
+    check_complete("/trace x", "", "");
+    check_complete("/m", "/memory", "");
+    check_complete("/t", "/t", "/trace  /turns");
+    check_complete("/", "/", "/trace  /facts  /memory  /turns  /new  /help  /quit");
+}

@@ -78,7 +78,7 @@ TEST(keys_edit_as_people_are_used_to)
         {"\xcc\x81\001"
          "e",
          "e\xcc\x81|"},
-        {"a\tb\xffz", "ab\xef\xbf\xbdz|"},
+        {"ab\xffz", "ab\xef\xbf\xbdz|"},
         {"a\033\rb", "a\nb|"},
         {"a\\\rb", "a\nb|"},
         {"one\033\rtwo\001x", "one\nx|two"},
@@ -123,6 +123,7 @@ TEST(other_keys_ask_for_the_end_and_for_a_clean_screen)
 {
     struct line_editor *e = line_editor_new();
     T_EQ(type(e, "\014"), LINE_REDRAW);
+    T_EQ(type(e, "\t"), LINE_COMPLETE);
     T_EQ(type(e, "x\004"), LINE_NOTHING);
     T_EQ(type(e, "\177\004"), LINE_QUIT);
     T_EQ(type(e, "\033"), LINE_NOTHING);
