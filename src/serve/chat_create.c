@@ -230,7 +230,7 @@ static void prepare(void *user)
 /* False when it was answered with an error. */
 static bool read_request(struct exchange *ex, struct creation *c, bool is_direct)
 {
-    struct chat_flaw flaw = {.code = WEIR_OK};
+    struct flaw flaw = {.code = WEIR_OK};
     const struct weir_json *body = resource_read_object(ex, c->body);
     if (!body || !idempotency_read(ex, &c->key)) return false;
     c->body_len = exchange_body(ex).len;

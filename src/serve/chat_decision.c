@@ -45,7 +45,7 @@ static const char *read_body(const struct weir_json *body, struct deciding *d)
     if (weir_json_type_of(id) != WEIR_JSON_STRING) return "decisionId has to be a string";
     if (!take_choice(weir_json_get_str(body, "choice"), &d->answer.choice))
         return "choice has to be \"redact\", \"block\" or \"allow\"";
-    if (!chat_take_flag(body, "rememberForConversation", &d->answer.is_remembered))
+    if (!body_take_flag(body, "rememberForConversation", &d->answer.is_remembered))
         return "rememberForConversation has to be true or false";
     if (weir_json_get_str(body, "rememberForConversation")) n_known++;
     if (weir_json_count(body) != n_known)

@@ -14,28 +14,17 @@
 
 #include "chat/chat.h"
 #include "io/loop.h"
+#include "serve/body.h"
 #include "serve/resource.h"
 
 /* ---- chat_body.c ---- */
-
-enum { CHAT_PATH_BYTES = 64 };
-
-/* What is wrong with a body, and where. */
-struct chat_flaw {
-    enum weir_status code; /* WEIR_OK: nothing */
-    char path[CHAT_PATH_BYTES];
-    const char *text;
-};
 
 /*
  * Fills in the request from a body that is an object, but for the owner; *is_streamed stays as it
  * was when the body does not say. `is_direct`: without an agent. False: see the flaw.
  */
 bool chat_body_read(const struct weir_json *body, bool is_direct, struct chat_request *r,
-                    bool *is_streamed, struct chat_flaw *flaw);
-
-/* A member that is true or false; as it was when it is not there. False: it is something else. */
-bool chat_take_flag(const struct weir_json *object, const char *key, bool *flag);
+                    bool *is_streamed, struct flaw *flaw);
 
 /* ---- chat_events.c ---- */
 

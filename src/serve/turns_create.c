@@ -8,16 +8,14 @@
  * With "stream": false the answer waits for the end of the turn. Whether anybody still waits for
  * the answer means nothing to the turn.
  */
-#include <stdarg.h>
-#include <stdio.h>
 
 #include "base/slice.h"
+#include "serve/body.h"
 #include "serve/log_wait.h"
 #include "serve/turns_impl.h"
 
 enum {
     BODY_VALUES_BYTES = 64 << 20, /* of a body, as values */
-    PATH_BYTES = 64,              /* of a member, as messages[2].role */
     COMMIT_OVERHEAD_BYTES = 2048,
 };
 
@@ -31,65 +29,21 @@ struct creation {
 
 /* ---- the body ---- */
 
-/* What is wrong with a member. */
-struct flaw {
-    enum weir_status code; /* WEIR_OK: nothing */
-    char path[PATH_BYTES];
-    const char *text;
-};
-
-__attribute__((format(printf, 3, 4))) static bool refuse(struct flaw *f, const char *text,
-                                                         const char *path, ...)
+static bool is_content(const struct weir_json *content, size_t i, struct flaw *f)
 {
-    va_list args;
-    va_start(args, path);
-    vsnprintf(f->path, sizeof f->path, path, args);
-    va_end(args);
-    f->code = WEIR_BAD_FIELD;
-    f->text = text;
-    return false;
-}
-
-static bool check_message(const struct weir_json *m, size_t i, struct flaw *f)
-{
-    const struct weir_json *role = weir_json_get_str(m, "role");
-    const struct weir_json *content = weir_json_get_str(m, "content");
-    struct weir_slice name = weir_json_text(role);
-    if (weir_json_type_of(m) != WEIR_JSON_OBJECT)
-        return refuse(f, "has to be an object with role and content", "messages[%zu]", i);
-    bool is_role = weir_json_type_of(role) == WEIR_JSON_STRING &&
-                   (weir_slice_is(name, "user") || weir_slice_is(name, "assistant"));
-    if (!is_role) return refuse(f, "has to be \"user\" or \"assistant\"", "messages[%zu].role", i);
-    if (weir_json_type_of(content) != WEIR_JSON_STRING)
-        return refuse(f, "has to be a string", "messages[%zu].content", i);
-    return true;
+    return weir_json_type_of(content) == WEIR_JSON_STRING ||
+           flaw_set(f, "has to be a string", "messages[%zu].content", i);
 }
 
 static bool check_messages(const struct weir_json *messages, struct flaw *f)
 {
-    const struct weir_json *last = NULL;
-    size_t n = 0;
-    if (weir_json_type_of(messages) != WEIR_JSON_ARRAY)
-        return refuse(f, "has to be an array of messages", "messages");
-    for (const struct weir_json *m = weir_json_first(messages); m; m = weir_json_next(m)) {
-        if (!check_message(m, n++, f)) return false;
-        last = m;
-    }
-    if (!last) return refuse(f, "has to have one message at least", "messages");
-    if (weir_slice_is(weir_json_text(weir_json_get_str(last, "role")), "user")) return true;
-    refuse(f, "has to be \"user\": the last message is the question", "messages[%zu].role", n - 1);
+    size_t n;
+    const struct weir_json *last = body_check_messages(messages, is_content, &n, f);
+    if (!last || body_is_users(last)) return last != NULL;
+    flaw_set(f, "has to be \"user\": the last message is the question", "messages[%zu].role",
+             n - 1);
     f->code = WEIR_BAD_REQUEST;
     return false;
-}
-
-/* A member that is true or false; as it was when it is not there. */
-static bool take_flag(const struct weir_json *object, const char *key, bool *flag)
-{
-    const struct weir_json *v = weir_json_get_str(object, key);
-    enum weir_json_type type = weir_json_type_of(v);
-    if (!v) return true;
-    *flag = type == WEIR_JSON_TRUE;
-    return type == WEIR_JSON_TRUE || type == WEIR_JSON_FALSE;
 }
 
 static bool check_body(const struct weir_json *body, struct turn_request *r, bool *is_streamed,
@@ -99,13 +53,13 @@ static bool check_body(const struct weir_json *body, struct turn_request *r, boo
     const struct weir_json *context = weir_json_get_str(body, "context");
     r->messages = weir_json_get_str(body, "messages");
     if (!check_messages(r->messages, f)) return false;
-    if (!take_flag(body, "stream", is_streamed)) return refuse(f, flag, "stream");
+    if (!body_take_flag(body, "stream", is_streamed)) return flaw_set(f, flag, "stream");
     if (context && weir_json_type_of(context) != WEIR_JSON_OBJECT)
-        return refuse(f, "has to be an object", "context");
-    if (!take_flag(context, "include_memory", &r->has_memory))
-        return refuse(f, flag, "context.include_memory");
-    if (!take_flag(context, "include_biomarkers", &r->has_biomarkers))
-        return refuse(f, flag, "context.include_biomarkers");
+        return flaw_set(f, "has to be an object", "context");
+    if (!body_take_flag(context, "include_memory", &r->has_memory))
+        return flaw_set(f, flag, "context.include_memory");
+    if (!body_take_flag(context, "include_biomarkers", &r->has_biomarkers))
+        return flaw_set(f, flag, "context.include_biomarkers");
     return true;
 }
 

@@ -9,7 +9,7 @@
 struct reading {
     struct weir_json_doc *doc;
     struct chat_request r;
-    struct chat_flaw flaw;
+    struct flaw flaw;
     bool is_streamed, is_good;
 };
 
@@ -99,6 +99,6 @@ TEST(place_of_a_member_with_a_long_name_is_cut)
                "______________________________pii_action':1}"),
         false);
     T_OK(!x.is_good);
-    T_EQ(strlen(x.flaw.path), CHAT_PATH_BYTES - 1);
+    T_EQ(strlen(x.flaw.path), FLAW_PATH_BYTES - 1);
     weir_json_doc_free(x.doc);
 }
