@@ -21,6 +21,55 @@ struct searching {
     size_t n;
 };
 
+/* ---- words that say little ---- */
+
+/* Of a question in English: they are in every text, and tell none from another. */
+static const char *const little[] = {
+    "a",     "about", "all",  "am",     "an",    "and",   "any",    "are",   "as",
+    "at",    "be",    "been", "by",     "can",   "could", "did",    "do",    "does",
+    "find",  "for",   "from", "get",    "had",   "has",   "have",   "how",   "i",
+    "if",    "in",    "is",   "it",     "its",   "me",    "my",     "not",   "of",
+    "on",    "or",    "our",  "please", "say",   "says",  "should", "show",  "so",
+    "tell",  "than",  "that", "the",    "their", "them",  "then",   "there", "these",
+    "they",  "this",  "to",   "was",    "we",    "were",  "what",   "when",  "where",
+    "which", "who",   "why",  "will",   "with",  "would", "you",    "your",
+};
+
+static bool is_sign(char c)
+{
+    return strchr(".,;:!?()'", c) != NULL;
+}
+
+static bool says_little(struct weir_slice word)
+{
+    while (word.len > 0 && is_sign(word.ptr[word.len - 1])) word.len--;
+    while (word.len > 0 && is_sign(word.ptr[0])) word = slice_from(word, 1);
+    for (size_t i = 0; i < sizeof little / sizeof *little; i++)
+        if (strlen(little[i]) == word.len && strncasecmp(little[i], word.ptr, word.len) == 0)
+            return true;
+    return word.len == 0;
+}
+
+/* The others, and phrases as they are. */
+static void put_telling(struct weir_buf *out, struct weir_slice words)
+{
+    bool is_phrase = false;
+    for (size_t at = 0; at < words.len;) {
+        size_t end = at;
+        while (end < words.len && !memchr(" \t\r\n", words.ptr[end], 4)) end++;
+        struct weir_slice word = slice_of(words.ptr + at, end - at);
+        bool was_phrase = is_phrase;
+        for (size_t i = 0; i < word.len; i++) is_phrase ^= word.ptr[i] == '"';
+        if (was_phrase || is_phrase || !says_little(word)) {
+            weir_buf_append_slice(out, word);
+            weir_buf_append_char(out, ' ');
+        }
+        at = end + 1;
+    }
+}
+
+/* ---- results ---- */
+
 /* "DOC/rNNNNNN". */
 static bool is_redacted(struct weir_slice id)
 {
@@ -90,26 +139,41 @@ static WEIR_MUST_CHECK enum weir_status search_words(struct searching *s, struct
     return st;
 }
 
-/* What was redacted is found by the words with placeholders alone, and the rest without them. */
-static WEIR_MUST_CHECK enum weir_status search_both(struct searching *s, struct weir_slice words,
-                                                    bool is_any)
-{
-    if (slice_eq(words, s->q->words)) return search_words(s, words, is_any);
-    s->form = 'r';
-    enum weir_status st = search_words(s, words, is_any);
-    s->form = 'p';
-    return st == WEIR_OK ? search_words(s, s->q->words, is_any) : st;
-}
+/* ---- searching ---- */
 
-/* All words, else some of them. */
-static WEIR_MUST_CHECK enum weir_status search(struct searching *s)
+/* What was redacted is found by the words with placeholders alone, and the rest without them. */
+static WEIR_MUST_CHECK enum weir_status search_both(struct searching *s, struct weir_slice plain,
+                                                    bool is_any)
 {
     struct weir_buf words;
     weir_buf_init(&words, 16UL * PASSAGE_WORDS_BYTES);
-    enum weir_status st = library_map_redact(&s->map, s->q->words, &words, NULL);
-    if (st == WEIR_OK) st = search_both(s, weir_buf_slice(&words), false);
-    if (st == WEIR_OK && s->n == 0) st = search_both(s, weir_buf_slice(&words), true);
+    enum weir_status st = library_map_redact(&s->map, plain, &words, NULL);
+    bool is_same = st == WEIR_OK && slice_eq(weir_buf_slice(&words), plain);
+    s->form = is_same ? 0 : 'r';
+    if (st == WEIR_OK) st = search_words(s, weir_buf_slice(&words), is_any);
+    s->form = 'p';
+    if (st == WEIR_OK && !is_same) st = search_words(s, plain, is_any);
     weir_buf_fini(&words);
+    return st;
+}
+
+/* All words; else those that tell something, all of them; else some of those. */
+static WEIR_MUST_CHECK enum weir_status search(struct searching *s)
+{
+    struct weir_buf telling;
+    weir_buf_init(&telling, 2UL * PASSAGE_WORDS_BYTES);
+    put_telling(&telling, s->q->words);
+    struct weir_slice words = weir_buf_slice(&telling);
+    enum weir_status st = search_both(s, s->q->words, false);
+    bool is_good = st == WEIR_OK;
+    if (st == WEIR_OK && s->n == 0) st = search_both(s, words, false);
+    if (st == WEIR_OK && s->n == 0) st = search_both(s, words, true);
+    if (is_good && st == WEIR_BAD_FIELD) {
+        s->l->why[0] = 0; /* no word was left: that is nothing found, and no mistake */
+        st = WEIR_OK;
+    }
+    if (st == WEIR_OK) st = weir_buf_status(&telling);
+    weir_buf_fini(&telling);
     return st;
 }
 

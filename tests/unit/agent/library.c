@@ -444,7 +444,13 @@ TEST(some_words_are_better_than_none)
     shelf_init(&s);
     add(&s, "Insurance", "Physiotherapy is covered for twelve visits.");
     expect(&s, "what does my insurance cover for physiotherapy",
-           "Insurance#: <Physiotherapy> is covered <for> twelve visits.; ");
+           "Insurance#: <Physiotherapy> is covered for twelve visits.; ");
+    expect(&s, "what is the weather for us?", "");
+    expect(&s, "is it for \"twelve visits\", please?",
+           "Insurance#: Physiotherapy is covered for <twelve visits>.; ");
+    expect(&s, "is for", "Insurance#: Physiotherapy <is> covered <for> twelve visits.; ");
+    expect(&s, "is not", "");
+    expect(&s, "not — …", "");
     shelf_fini(&s);
 }
 
