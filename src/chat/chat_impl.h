@@ -279,7 +279,6 @@ struct pass {
     unsigned round;              /* calls of models that were answered */
     unsigned n_rounds;           /* of these, those that wanted tools */
     unsigned n_tools;            /* calls of tools so far */
-    unsigned n_resolved, n_maps; /* events of these types that the pass has come to */
     enum decision_choice choice; /* for the rest of the reply; DECISION_OPEN: none yet */
     const char *decider;
     bool has_found, is_blocked;

@@ -47,10 +47,15 @@ static enum weir_status audit(struct pass *p, const char *action, const char *de
     return store_commit_wait(p->chats->store, c).status;
 }
 
-/* A number of events of a type that this pass has come to; whether this one was sent before. */
-static bool was_sent(struct pass *p, const char *type, unsigned *n)
+/* Whether such an event was sent since the last tool came to its end. */
+static bool was_sent(const struct pass *p, const char *type)
 {
-    return transcript_find(&p->reply->transcript, type, (*n)++) != NULL;
+    unsigned n_ends = 0;
+    for (const struct said *s = p->reply->transcript.first; s; s = s->next) {
+        if (weir_slice_is(s->type, "tool_result") || weir_slice_is(s->type, "tool_error")) n_ends++;
+        else if (weir_slice_is(s->type, type) && n_ends == p->n_tools) return true;
+    }
+    return false;
 }
 
 /* The placeholders of the map that are in the request. */
@@ -58,7 +63,7 @@ static enum weir_status tell_map(struct pass *p, struct weir_slice request)
 {
     struct weir_buf tokens, json;
     const struct weir_json *map = NULL;
-    if (!p->shows_raw || was_sent(p, "privacy_token_map", &p->n_maps)) return WEIR_OK;
+    if (!p->shows_raw || was_sent(p, "privacy_token_map")) return WEIR_OK;
     struct weir_json_doc *doc = weir_json_doc_new(CHAT_JSON_BYTES);
     if (!doc) return WEIR_NOMEM;
     weir_buf_init(&tokens, CHAT_BODY_BYTES);
@@ -95,7 +100,7 @@ static enum weir_status tell_resolved(struct pass *p, enum decision_choice choic
     struct weir_buf json;
     const char *applied = choice == DECISION_ALLOW ? "allow" : "redact";
     size_t n = choice == DECISION_ALLOW ? 0 : report->n;
-    if (was_sent(p, "dlp_resolved", &p->n_resolved)) return WEIR_OK;
+    if (was_sent(p, "dlp_resolved")) return WEIR_OK;
     enum weir_status st = decider ? audit(p, applied, decider, report) : WEIR_OK;
     if (st != WEIR_OK) return st;
     weir_buf_init(&json, CHAT_EVENT_BYTES);
@@ -334,13 +339,15 @@ static enum weir_status keep_plain(void *user, unsigned n, const struct weir_jso
     return st;
 }
 
+/* Behind the event that tells of it: what is allowed is not found any more, after a crash too. */
 static enum weir_status allow(struct pass *p, const struct weir_json *fresh)
 {
-    enum weir_status st = guard_allow(p->attempt->guard, GUARD_MESSAGES, fresh);
-    if (st == WEIR_OK) st = pass_keep_values(p);
-    bool is_new = p->round == 0 && transcript_count(&p->reply->transcript, "dlp_resolved") == 0;
-    if (st != WEIR_OK || !is_new) return st;
-    return messages_each(p->chats->store, p->conversation, p->first, keep_plain, p);
+    struct guard *g = p->attempt->guard;
+    uint64_t version = guard_version(g);
+    enum weir_status st = guard_allow(g, GUARD_MESSAGES, fresh);
+    if (st == WEIR_OK && p->round == 0 && guard_version(g) != version)
+        st = messages_each(p->chats->store, p->conversation, p->first, keep_plain, p);
+    return st == WEIR_OK ? pass_keep_values(p) : st;
 }
 
 /* ---- deciding ---- */
@@ -355,10 +362,11 @@ static enum weir_status decide_by_user(struct pass *p, const struct weir_json *f
     case DECISION_OPEN: return ask_user(p, report);
     case DECISION_BLOCK: return pass_block(p, "user_blocked", report);
     case DECISION_TIMEOUT: return pass_block(p, "timeout", report);
-    case DECISION_ALLOW: st = allow(p, fresh); break;
+    case DECISION_ALLOW:
     case DECISION_REDACT: break;
     }
-    return st == WEIR_OK ? tell_resolved(p, p->choice, report, decider) : st;
+    st = tell_resolved(p, p->choice, report, decider);
+    return st == WEIR_OK && p->choice == DECISION_ALLOW ? allow(p, fresh) : st;
 }
 
 static enum weir_status decide(struct pass *p, const struct weir_json *fresh,
@@ -458,7 +466,8 @@ enum weir_status pass_protect(struct pass *p, struct weir_buf *out)
     if (st != WEIR_OK || p->is_blocked) return st;
     st = write_redacted(p, out);
     if (st == WEIR_FORBIDDEN) return block_by_policy(p, NULL);
-    return st == WEIR_OK && p->has_found ? tell_map(p, weir_buf_slice(out)) : st;
+    bool is_redacted = p->has_found && p->choice != DECISION_ALLOW;
+    return st == WEIR_OK && is_redacted ? tell_map(p, weir_buf_slice(out)) : st;
 }
 
 const struct guard *pass_egress(const struct pass *p)

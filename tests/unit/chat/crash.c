@@ -19,6 +19,9 @@ static const char second_part[] =
     "For [email_1] there is nothing at all, and so I cannot say more.";
 
 static const struct setting plain = {0};
+/* What the user says to the question. */
+static enum decision_choice choice = DECISION_REDACT;
+
 static const struct setting asking = {.policy = "{\"piiAction\":\"ask\"}"};
 static const struct wish assistant = {.agent = "asst_default", .shows_raw = true};
 
@@ -69,7 +72,7 @@ static void answer_question(const char *id)
     char decision[DECISION_ID_BYTES];
     if (!has_event(id, "dlp_preview")) return;
     find_decision(decision);
-    enum weir_status st = decide_as(decision, DECISION_REDACT, false);
+    enum weir_status st = decide_as(decision, choice, true);
     T_OK(st == WEIR_OK || st == WEIR_NOT_FOUND);
     /* Whoever was killed between the two has told nobody. */
     if (st == WEIR_NOT_FOUND) chats_decided(desk.chats, weir_slice_of(id));
@@ -132,7 +135,10 @@ static bool kill_at(const struct setting *how, enum fault_point point, unsigned 
     T_EQ(count(event_text, "event: tool_call\n"), 1);
     T_EQ(count(event_text, "event: tool_result\n"), 1);
     T_EQ(count(event_text, "event: dlp_resolved\n"), 1);
-    T_EQ(count(event_text, "event: privacy_token_map\n"), 1);
+    bool is_allowed = how->policy && choice == DECISION_ALLOW;
+    T_EQ(count(event_text, "event: privacy_token_map\n"), is_allowed ? 0 : 1);
+    for (unsigned i = 0; is_allowed && i < atomic_load(&s->scene.n_calls); i++)
+        T_OK(says(s->scene.asked[i], "ann@example.org"));
     T_EQ(count(event_text, "event: dlp_preview\n"), how->policy ? 1 : 0);
     T_EQ(count(event_text, "ann@example.org"), 0);
     munmap(s, sizeof *s);
@@ -152,6 +158,15 @@ TEST(a_reply_with_a_question_that_is_killed_at_any_sync_asks_once)
 {
     unsigned n = 1 + (unsigned)(t_random() % 2);
     while (n < 100 && kill_at(&asking, FAULT_SYNC, n)) n += 2;
+    T_OK(n > 4 && n < 100);
+}
+
+TEST(what_is_allowed_stays_so_whenever_its_process_is_killed)
+{
+    unsigned n = 1 + (unsigned)(t_random() % 2);
+    choice = DECISION_ALLOW;
+    while (n < 100 && kill_at(&asking, FAULT_SYNC, n)) n += 2;
+    choice = DECISION_REDACT;
     T_OK(n > 4 && n < 100);
 }
 

@@ -37,6 +37,7 @@ struct scene {
     char system[8 << 10];
     char tools[MAX_CALLS][64];
     bool was_reached; /* the allocation that fails */
+    bool has_guard;   /* somebody looks at the newest call for the last time */
 };
 /* The events of a reply, as text. */
 static char event_text[TEXT_BYTES];
@@ -170,6 +171,7 @@ enum weir_status model_call(struct models *m, const struct model_call *call, uin
              call->request.tools.ptr ? call->request.tools.ptr : "");
     snprintf(stage->system, sizeof stage->system, "%.*s", (int)call->request.system.len,
              call->request.system.ptr);
+    stage->has_guard = call->request.guard != NULL;
     *ticket = k;
     if (on_call) on_call(k);
     if (!stage->plans[k].is_held) end_call(k, false);

@@ -260,3 +260,205 @@ TEST(a_decision_after_a_restart_is_as_good)
     T_EQ(count(event_text, "event: dlp_resolved\n"), 1);
     desk_close();
 }
+
+static void *decide_redact(void *id)
+{
+    return (void *)(intptr_t)decide_as(id, DECISION_REDACT, false);
+}
+
+TEST(of_two_answers_at_once_one_wins)
+{
+    for (int i = 0; i < 8; i++) {
+        struct made m;
+        char id[DECISION_ID_BYTES];
+        pthread_t other;
+        void *theirs;
+        desk_open(&asking);
+        begin_with(&m, USER("Write to " MAIL), &nothing);
+        WAIT_FOR(has_event(m.id, "dlp_preview"));
+        find_decision(id);
+        T_EQ(pthread_create(&other, NULL, decide_redact, id), 0);
+        enum weir_status ours = decide_as(id, DECISION_BLOCK, false);
+        pthread_join(other, &theirs);
+        bool is_ours = ours == WEIR_OK;
+        T_EQ((intptr_t)theirs, is_ours ? WEIR_NOT_FOUND : WEIR_OK);
+        WAIT_FOR(n_sealed() == 1);
+        look(m.id);
+        check_log(is_ours ? "dlp_blocked" : "done");
+        desk_close();
+    }
+}
+
+/* ---- on the way out ---- */
+
+TEST(a_placeholder_is_whole_in_one_event_wherever_the_model_cuts_it)
+{
+    static const char text[] = "To [email_1], [Email 1] and [x] or [email_10] [";
+    char head[sizeof text], tail[sizeof text];
+    desk_open(&(struct setting){0});
+    for (size_t at = 0; at < strlen(text); at += 1 + at % 2) {
+        struct made m;
+        struct weir_buf all, one;
+        struct transcript t;
+        unsigned n = atomic_load(&stage->n_calls);
+        snprintf(head, sizeof head, "%.*s", (int)at, text);
+        snprintf(tail, sizeof tail, "%s", text + at);
+        if (n >= MAX_CALLS) break;
+        stage->plans[n] = (struct plan){.deltas = {at > 0 ? head : tail, at > 0 ? tail : NULL}};
+        run_with(&m, USER("I am " MAIL), &nothing);
+        check_log("done");
+        T_EQ_STR(weir_slice_of(said_text()), text);
+        /* Each token restored by itself, as readers get it. */
+        const struct guard *g = chats_guard(desk.chats, weir_slice_of(m.id));
+        transcript_init(&t);
+        weir_buf_init(&all, TEXT_BYTES);
+        weir_buf_init(&one, TEXT_BYTES);
+        for (const char *e = event_text; (e = strstr(e, "event: token\ndata: "));) {
+            e += strlen("event: token\ndata: ");
+            weir_buf_reset(&one);
+            T_EQ(chat_restore_event(g, SLICE("token"), slice_of(e, strcspn(e, "\n")), &one),
+                 WEIR_OK);
+            T_EQ(transcript_add(&t, SLICE("token"), weir_buf_slice(&one)), WEIR_OK);
+        }
+        T_EQ_STR(weir_buf_slice(&t.text), "To " MAIL ", " MAIL " and [x] or [email_10] [");
+        chats_guard_release(desk.chats, g);
+        transcript_fini(&t);
+        weir_buf_fini(&all);
+        weir_buf_fini(&one);
+    }
+    desk_close();
+}
+
+TEST(what_the_last_look_finds_ends_the_reply)
+{
+    struct made m;
+    desk_open(&(struct setting){0});
+    stage->plans[0] = (struct plan){.status = WEIR_FORBIDDEN, .is_final = true};
+    run_with(&m, USER("Hi"), &nothing);
+    check_log("dlp_blocked");
+    T_OK(says(event_text, "{\"reason\":\"policy_block\",\"findings\":[]}"));
+    T_OK(stage->has_guard);
+    desk_close();
+}
+
+TEST(with_the_policy_off_nobody_looks)
+{
+    struct made m;
+    desk_open(&(struct setting){.policy = "{\"piiAction\":\"off\"}"});
+    run_with(&m, USER("Write to " MAIL), &nothing);
+    check_log("done");
+    T_OK(says(stage->asked[0], MAIL));
+    T_OK(!stage->has_guard);
+    T_EQ(count(event_text, "event: dlp_"), 0);
+    /* A stricter wish later looks at all that is there. */
+    run_with(&m, USER("Thanks"),
+             &(struct wish){.conversation = m.conversation, .action = PII_REDACT});
+    check_log("done");
+    T_OK(!says(stage->asked[1], MAIL));
+    T_EQ(count(event_text, "event: dlp_resolved\n"), 1);
+    run_with(&m, USER("Thanks"),
+             &(struct wish){.conversation = m.conversation, .action = PII_BLOCK});
+    check_log("dlp_blocked");
+    desk_close();
+}
+
+TEST(a_model_of_our_own_gets_placeholders_and_nobody_is_asked)
+{
+    struct made m;
+    desk_open(&asking);
+    desk_is_local = true;
+    run_with(&m, USER("Write to " MAIL), &nothing);
+    desk_is_local = false;
+    check_log("done");
+    T_OK(!says(stage->asked[0], MAIL));
+    T_EQ(count(event_text, "event: dlp_"), 0);
+    desk_close();
+}
+
+/* ---- tools ---- */
+
+static void remember(const char *id, const char *text)
+{
+    char body[512];
+    struct commit *c = commit_new(0);
+    snprintf(body, sizeof body,
+             "{\"id\":\"%s\",\"category\":\"goal\",\"text\":\"%s\",\"data\":null,\"source_turn\":"
+             "null,\"created_at\":\"2025-01-01T00:00:00.000Z\",\"updated_at\":"
+             "\"2025-01-01T00:00:00.000Z\"}",
+             id, text);
+    commit_put(c, (struct doc_key){SLICE("memory"), weir_slice_of(id)}, DOC_MUST_BE_NEW,
+               SLICE("ann"), weir_slice_of(body));
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+}
+
+#define READ_MEMORY "{\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"read_memory\",\"input\":{}}"
+
+TEST(what_a_tool_brings_is_asked_about_before_it_leaves)
+{
+    struct made m;
+    char id[DECISION_ID_BYTES];
+    desk_open(&asking);
+    remember("mem_01HF7YAT00TK5XH20CG3W8S79X", "write to " MAIL);
+    stage->plans[0] = (struct plan){.tools = READ_MEMORY};
+    stage->plans[1] = (struct plan){.deltas = {"To [email_1]."}};
+    begin_with(&m, USER("What is my goal?"), &(struct wish){.agent = "asst_default"});
+    WAIT_FOR(has_event(m.id, "dlp_preview"));
+    T_EQ(atomic_load(&stage->n_calls), 1);
+    T_OK(says(event_text, "event: tool_result\n"));
+    T_OK(!says(event_text, MAIL));
+    T_OK(says(event_text, "write to [email_1]"));
+    find_decision(id);
+    T_EQ(decide_as(id, DECISION_REDACT, false), WEIR_OK);
+    WAIT_FOR(n_sealed() == 1);
+    look(m.id);
+    check_log("done");
+    T_OK(says(stage->asked[1], "[email_1]"));
+    T_OK(!says(stage->asked[1], MAIL));
+    restore_events(m.id);
+    T_OK(says(restored, "write to " MAIL));
+    desk_close();
+}
+
+TEST(a_choice_holds_for_the_rest_of_the_reply)
+{
+    struct made m;
+    char id[DECISION_ID_BYTES];
+    desk_open(&asking);
+    remember("mem_01HF7YAT00TK5XH20CG3W8S79X", "write to bob@example.org");
+    stage->plans[0] = (struct plan){.tools = READ_MEMORY};
+    stage->plans[1] = (struct plan){.deltas = {"Good."}};
+    begin_with(&m, USER("I am " MAIL ". What is my goal?"),
+               &(struct wish){.agent = "asst_default"});
+    WAIT_FOR(has_event(m.id, "dlp_preview"));
+    find_decision(id);
+    T_EQ(decide_as(id, DECISION_ALLOW, false), WEIR_OK);
+    WAIT_FOR(n_sealed() == 1);
+    look(m.id);
+    check_log("done");
+    T_EQ(count(event_text, "event: dlp_preview\n"), 1);
+    T_EQ(count(event_text, "event: dlp_resolved\n"), 2);
+    T_OK(says(stage->asked[1], MAIL));
+    T_OK(says(stage->asked[1], "bob@example.org"));
+    desk_close();
+}
+
+TEST(every_decision_is_in_the_audit_and_no_value)
+{
+    struct made m;
+    struct log_read read;
+    static char audit[TEXT_BYTES];
+    desk_open(&(struct setting){0});
+    run_with(&m, USER("Write to " MAIL), &nothing);
+    run_with(&m, USER("Write to " MAIL), &(struct wish){.action = PII_BLOCK});
+    store_read(desk.store, weir_slice_of(shield_audit_log), 1, TEXT_BYTES, &read);
+    T_EQ(read.n_chunks, 1);
+    for (unsigned i = 0; i < read.n_chunks; i++) {
+        snprintf(audit, sizeof audit, "%.*s", (int)read.chunks[i]->len, read.chunks[i]->bytes);
+        chunk_unref(read.chunks[i]);
+    }
+    T_OK(says(audit, "\"action\":\"redact\",\"decidedBy\":\"policy\",\"path\":\"chat\",\"count\":1,"
+                     "\"categories\":{\"email\":1}"));
+    T_OK(says(audit, "\"action\":\"policy_block\",\"decidedBy\":\"policy\""));
+    T_OK(!says(audit, MAIL));
+    desk_close();
+}
