@@ -21,6 +21,8 @@ struct searching {
     size_t n;
 };
 
+enum { TELLING_MAX = 24 }; /* words of a long question; signs in them may make some more */
+
 /* ---- words that say little ---- */
 
 /* Of a question in English: they are in every text, and tell none from another. */
@@ -50,11 +52,12 @@ static bool says_little(struct weir_slice word)
     return word.len == 0;
 }
 
-/* The others, and phrases as they are. */
+/* The first of the others, and phrases as they are. */
 static void put_telling(struct weir_buf *out, struct weir_slice words)
 {
     bool is_phrase = false;
-    for (size_t at = 0; at < words.len;) {
+    size_t n = 0;
+    for (size_t at = 0; at < words.len && n < TELLING_MAX;) {
         size_t end = at;
         while (end < words.len && !memchr(" \t\r\n", words.ptr[end], 4)) end++;
         struct weir_slice word = slice_of(words.ptr + at, end - at);
@@ -63,6 +66,7 @@ static void put_telling(struct weir_buf *out, struct weir_slice words)
         if (was_phrase || is_phrase || !says_little(word)) {
             weir_buf_append_slice(out, word);
             weir_buf_append_char(out, ' ');
+            n++;
         }
         at = end + 1;
     }
@@ -130,13 +134,7 @@ static WEIR_MUST_CHECK enum weir_status search_words(struct searching *s, struct
                               .limit = s->q->limit,
                               .per_source = s->q->per_document};
     enum weir_status st = store_search(s->l->store, &q, take_hit, s);
-    if (s->is_full) return WEIR_OK;
-    if (st == WEIR_INVALID)
-        return library_refuse(s->l, WEIR_BAD_FIELD, "the query has to have a word, in UTF-8");
-    if (st == WEIR_LIMIT)
-        return library_refuse(s->l, WEIR_BAD_FIELD, "a query has at most %d words and %d bytes",
-                              PASSAGE_MAX_WORDS, PASSAGE_WORDS_BYTES);
-    return st;
+    return s->is_full ? WEIR_OK : st;
 }
 
 /* ---- searching ---- */
@@ -157,23 +155,32 @@ static WEIR_MUST_CHECK enum weir_status search_both(struct searching *s, struct 
     return st;
 }
 
-/* All words; else those that tell something, all of them; else some of those. */
-static WEIR_MUST_CHECK enum weir_status search(struct searching *s)
+/* Those that tell something, all of them; else some. */
+static WEIR_MUST_CHECK enum weir_status search_telling(struct searching *s)
 {
     struct weir_buf telling;
     weir_buf_init(&telling, 2UL * PASSAGE_WORDS_BYTES);
     put_telling(&telling, s->q->words);
     struct weir_slice words = weir_buf_slice(&telling);
-    enum weir_status st = search_both(s, s->q->words, false);
-    bool is_good = st == WEIR_OK;
-    if (st == WEIR_OK && s->n == 0) st = search_both(s, words, false);
+    enum weir_status st = weir_buf_status(&telling);
+    if (st == WEIR_OK) st = search_both(s, words, false);
     if (st == WEIR_OK && s->n == 0) st = search_both(s, words, true);
-    if (is_good && st == WEIR_BAD_FIELD) {
-        s->l->why[0] = 0; /* no word was left: that is nothing found, and no mistake */
-        st = WEIR_OK;
-    }
-    if (st == WEIR_OK) st = weir_buf_status(&telling);
     weir_buf_fini(&telling);
+    return st;
+}
+
+/* All words, else as above, which a question that is too long begins with. */
+static WEIR_MUST_CHECK enum weir_status search(struct searching *s)
+{
+    enum weir_status first = search_both(s, s->q->words, false);
+    bool goes_on = (first == WEIR_OK && s->n == 0) || first == WEIR_LIMIT;
+    enum weir_status st = goes_on ? search_telling(s) : first;
+    if (goes_on && st == WEIR_INVALID) st = first; /* no word was left: nothing is found by that */
+    if (st == WEIR_INVALID)
+        return library_refuse(s->l, WEIR_BAD_FIELD, "the query has to have a word, in UTF-8");
+    if (st == WEIR_LIMIT)
+        return library_refuse(s->l, WEIR_BAD_FIELD, "a query has at most %d words and %d bytes",
+                              PASSAGE_MAX_WORDS, PASSAGE_WORDS_BYTES);
     return st;
 }
 

@@ -451,6 +451,11 @@ TEST(some_words_are_better_than_none)
     expect(&s, "is for", "Insurance#: Physiotherapy <is> covered <for> twelve visits.; ");
     expect(&s, "is not", "");
     expect(&s, "not — …", "");
+    expect(&s,
+           "I have been thinking about it for a while and have talked to all of my friends, who do "
+           "not know it either: how many visits for physiotherapy would my insurance be paying "
+           "for, if I were to get some of them this year and then the rest later?",
+           "Insurance#: <Physiotherapy> is covered for twelve <visits>.; ");
     shelf_fini(&s);
 }
 
