@@ -500,8 +500,10 @@ static enum weir_status restore_text(struct restoring *r, struct weir_slice text
                                      struct weir_buf *out)
 {
     struct restorer restorer;
-    bool may_nest = !is_key && r->n_nested < GUARD_NESTED;
-    const struct weir_json *value = may_nest ? guard_nested(&r->doc, text) : NULL;
+    const struct weir_json *value = NULL;
+    enum weir_status st = WEIR_OK;
+    if (!is_key && r->n_nested < GUARD_NESTED) st = guard_nested(&r->doc, text, &value);
+    if (st != WEIR_OK) return st;
     if (value) return restore_nested(r, value, text, out);
     restorer_init(&restorer, r->guard->tokens, RESTORE_TEXT);
     restorer_feed(&restorer, text, out);

@@ -102,8 +102,12 @@ void guard_view_fini(struct guard_view *v);
 bool guard_base64_read(struct weir_buf *out, struct weir_slice text);
 void guard_base64_write(struct weir_buf *out, struct weir_slice bytes);
 
-/* The object or array that a string is as a whole; NULL: it is none. *doc is made when needed. */
-const struct weir_json *guard_nested(struct weir_json_doc **doc, struct weir_slice text);
+/*
+ * The object or array that a string is as a whole; *value NULL: it is none. *doc is made when
+ * needed. WEIR_NOMEM, WEIR_LIMIT: nobody knows.
+ */
+WEIR_MUST_CHECK enum weir_status guard_nested(struct weir_json_doc **doc, struct weir_slice text,
+                                              const struct weir_json **value);
 
 /* ---- writing ---- */
 

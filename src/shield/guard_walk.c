@@ -206,8 +206,9 @@ static void push(struct walk *w, const struct weir_json *node, const struct spot
 static void take_text(struct walk *w, const struct weir_json *node, const struct spot *spot)
 {
     struct weir_slice text = weir_json_text(node);
-    const struct weir_json *inside =
-        w->n_nested < GUARD_NESTED ? guard_nested(&w->look->doc, text) : NULL;
+    const struct weir_json *inside = NULL;
+    if (w->n_nested < GUARD_NESTED && w->status == WEIR_OK)
+        w->status = guard_nested(&w->look->doc, text, &inside);
     struct guard_item *item = add_item(w, node, inside ? ITEM_NESTED : ITEM_TEXT, text);
     if (!item) return;
     item->parent = spot->parent;
@@ -256,6 +257,8 @@ static void take_base64(struct walk *w, const struct weir_json *node, size_t hea
     bool is_text =
         guard_base64_read(&bytes, slice_from(text, head)) && is_readable(weir_buf_slice(&bytes));
     struct weir_slice kept = slice_of(NULL, 0);
+    /* Without memory nobody knows what it is. */
+    if (bytes.status != WEIR_OK && w->status == WEIR_OK) w->status = bytes.status;
     if (is_text) kept = keep(w, weir_buf_slice(&bytes));
     weir_buf_fini(&bytes);
     struct guard_item *item = add_item(w, node, is_text ? ITEM_BASE64 : ITEM_BLIND, kept);
@@ -293,8 +296,9 @@ static void take_string(struct walk *w, const struct weir_json *node, const stru
 
 static void take_number(struct walk *w, const struct weir_json *node, const struct spot *spot)
 {
-    if (spot->place != P_FREE && spot->place != P_TEXT) return;
-    struct guard_item *item = add_item(w, node, ITEM_NUMBER, weir_json_text(node));
+    bool is_fixed = spot->place == P_WORD || spot->place == P_NAME;
+    struct guard_item *item =
+        add_item(w, node, is_fixed ? ITEM_NAME : ITEM_NUMBER, weir_json_text(node));
     if (!item) return;
     item->parent = spot->parent;
     item->name = spot->name;

@@ -82,19 +82,21 @@ static bool is_space(char c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-const struct weir_json *guard_nested(struct weir_json_doc **doc, struct weir_slice text)
+enum weir_status guard_nested(struct weir_json_doc **doc, struct weir_slice text,
+                              const struct weir_json **value)
 {
-    const struct weir_json *value = NULL;
+    *value = NULL;
     while (text.len > 0 && is_space(text.ptr[0])) text = slice_from(text, 1);
     while (text.len > 0 && is_space(text.ptr[text.len - 1])) text.len--;
-    if (text.len < 2 || text.len > GUARD_BYTES) return NULL;
+    if (text.len < 2) return WEIR_OK;
     bool is_object = text.ptr[0] == '{' && text.ptr[text.len - 1] == '}';
     bool is_array = text.ptr[0] == '[' && text.ptr[text.len - 1] == ']';
-    if (!is_object && !is_array) return NULL;
+    if (!is_object && !is_array) return WEIR_OK;
     if (!*doc) *doc = weir_json_doc_new(GUARD_BYTES);
-    /* What cannot be read is looked at as the text that it is. */
-    if (!*doc || weir_json_parse(*doc, text, &value, NULL) != WEIR_OK) return NULL;
-    return value;
+    if (!*doc) return WEIR_NOMEM;
+    enum weir_status st = weir_json_parse(*doc, text, value, NULL);
+    /* What is no JSON is looked at as the text that it is. */
+    return st == WEIR_NOMEM || st == WEIR_LIMIT ? st : WEIR_OK;
 }
 
 /* ---- base64 (RFC 4648), either alphabet; lines and missing padding are borne ---- */

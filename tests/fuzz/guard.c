@@ -31,7 +31,8 @@ static void add_value(struct text *out, const struct weir_json *v, unsigned dept
 static void add_text(struct text *out, struct weir_slice s, unsigned depth, unsigned nested)
 {
     struct weir_json_doc *doc = NULL;
-    const struct weir_json *inside = nested < GUARD_NESTED ? guard_nested(&doc, s) : NULL;
+    const struct weir_json *inside = NULL;
+    if (nested < GUARD_NESTED) fuzz_true("memory", guard_nested(&doc, s, &inside) == WEIR_OK);
     if (inside) {
         text_add(out, "J", 1);
         add_value(out, inside, depth + 1, nested + 1);

@@ -4,6 +4,7 @@
 
 #include <stdio.h>
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "shield/restore.h"
 #include "t.h"
@@ -31,9 +32,11 @@ static struct parsed parse(struct weir_slice text)
 static enum weir_status redact(struct guard *g, enum guard_form form, const char *json,
                                struct weir_buf *out)
 {
-    struct parsed p = parse(weir_slice_of(json));
+    struct parsed p = {.doc = weir_json_doc_new(0)};
     weir_buf_init(out, 64 << 20);
-    enum weir_status st = guard_redact(g, form, p.value, out, NULL);
+    enum weir_status st =
+        p.doc ? weir_json_parse(p.doc, weir_slice_of(json), &p.value, NULL) : WEIR_NOMEM;
+    if (st == WEIR_OK) st = guard_redact(g, form, p.value, out, NULL);
     weir_json_doc_free(p.doc);
     return st;
 }
@@ -337,6 +340,8 @@ TEST(where_nothing_can_be_put_in_its_place_it_does_not_leave)
         "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"thinking\",\"thinking\":\"\","
         "\"signature\":\"a@x.org\"}]}]}",
         "{\"thinking\":{\"a@x.org\":1}}",
+        "{\"max_tokens\":\"a@x.org\"}",
+        "{\"stream\":[{\"x\":\"a@x.org\"}]}",
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct guard *g = make();
@@ -440,6 +445,76 @@ TEST(what_was_allowed_stays_plain)
     T_EQ(category, SHIELD_EMAIL);
     weir_json_doc_free(p.doc);
     guard_free(g);
+}
+
+TEST(numbers_are_looked_at_wherever_they_stand)
+{
+    struct guard *g = make();
+    struct weir_buf out;
+    enum shield_category category;
+    T_EQ(guard_check(g, SLICE("{\"seed\":4012888888881881}"), &category), WEIR_FORBIDDEN);
+    T_EQ(category, SHIELD_CREDIT_CARD);
+    T_EQ(redact(g, GUARD_OPENAI, "{\"messages\":[{\"content\":4012888888881881}],\"n\":1}", &out),
+         WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&out), "{\"messages\":[{\"content\":\"[credit_card_1]\"}],\"n\":1}");
+    weir_buf_fini(&out);
+    guard_free(g);
+}
+
+/* Each of them is found by one way of looking alone. */
+TEST(without_memory_nothing_leaves)
+{
+    static const char *const bodies[] = {
+        "{\"x\":\"{\\\"passport\\\":{\\\"number\\\":\\\"X1234567\\\"}}\"}",
+        "{\"x\":\"alice%2540example.org\"}",
+        "{\"ssn\":536904399}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"alice@exa\"},"
+        "{"
+        "\"type\":\"text\",\"text\":\"mple.org\"}]}]}",
+        "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"document\",\"source\":{"
+        "\"type\":"
+        "\"base64\",\"media_type\":\"text/"
+        "plain\",\"data\":\"V3JpdGUgdG8gYWxpY2VAZXhhbXBsZS5vcmc=\"}}]"
+        "}]}",
+    };
+    char error[SHIELD_ERROR_BYTES];
+    struct shield_policy *p;
+    T_EQ(shield_policy_parse(&p, SLICE("{\"attachments\":\"send\"}"), "p", error), WEIR_OK);
+    struct guard *g = guard_new(p);
+    for (size_t i = 0; i < sizeof bodies / sizeof bodies[0]; i++) {
+        enum shield_category category;
+        T_EQ(guard_check(g, weir_slice_of(bodies[i]), &category), WEIR_FORBIDDEN);
+        for (uint64_t n = 1;; n++) {
+            fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+            enum weir_status st = guard_check(g, weir_slice_of(bodies[i]), &category);
+            bool was_hit = fault_count(FAULT_ALLOC) >= n;
+            fault_disarm_all();
+            T_OK(st != WEIR_OK);
+            if (!was_hit) break;
+        }
+    }
+    guard_free(g);
+    shield_policy_free(p);
+}
+
+TEST(redacting_without_memory_gives_nothing_private_away)
+{
+    for (uint64_t n = 1;; n++) {
+        struct guard *g = make();
+        struct weir_buf out;
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        enum weir_status st = redact(
+            g, GUARD_VALUE,
+            "{\"a\":\"{\\\"b\\\":\\\"alice@example.org\\\"}\",\"c\":\"+31612345678\"}", &out);
+        bool was_hit = fault_count(FAULT_ALLOC) >= n;
+        fault_disarm_all();
+        T_OK(st == WEIR_OK || out.len == 0);
+        T_OK(!out.ptr ||
+             (!memmem(out.ptr, out.len, "alice", 5) && !memmem(out.ptr, out.len, "316", 3)));
+        weir_buf_fini(&out);
+        guard_free(g);
+        if (!was_hit) break;
+    }
 }
 
 TEST(what_is_no_json_does_not_leave)
