@@ -8,7 +8,6 @@
  * With "stream": false the answer waits for the end of the turn. Whether anybody still waits for
  * the answer means nothing to the turn.
  */
-
 #include "base/slice.h"
 #include "serve/body.h"
 #include "serve/log_wait.h"
