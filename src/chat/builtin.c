@@ -5,6 +5,7 @@
  *   the person's last message               what is done
  *   is a question that the grammar reads    query_data with its plan; the agents' checked words
  *   asks what is remembered                 read_memory, as a list
+ *   asks what is normal                     look_up_fact, for its sources; the agents' words
  *   has words that their documents have     search_documents; the passages that were found
  *   anything else                           the agents, who also say what they cannot do
  *
@@ -194,6 +195,28 @@ static enum weir_status say_memory(struct talk *t)
     return WEIR_OK;
 }
 
+static bool asks_facts(struct weir_slice text)
+{
+    return has_words(text, "normal") || has_words(text, "healthy") ||
+           has_words(text, "recommended") || has_words(text, "too high") ||
+           has_words(text, "too low");
+}
+
+/* What public bodies say of it is cited; the words are the expert's. */
+static enum weir_status look_up(struct talk *t)
+{
+    struct weir_buf input;
+    const struct weir_json *result;
+    weir_buf_init(&input, INPUT_BYTES);
+    weir_json_put_begin_object(&input);
+    weir_json_put_key(&input, "subject");
+    weir_json_put_string(&input, t->question);
+    weir_json_put_end_object(&input);
+    enum weir_status st = use(t, "look_up_fact", &input, &result);
+    weir_buf_fini(&input);
+    return st;
+}
+
 /* Small talk is not looked for in documents. */
 static bool is_worth_a_search(struct weir_slice text)
 {
@@ -234,7 +257,8 @@ static enum weir_status answer(struct talk *t)
     const struct weir_json *result;
     enum weir_status st = query(t, &result);
     if (st == WEIR_OK && !result && asks_memory(t->question)) return say_memory(t);
-    if (st == WEIR_OK && !result) st = say_documents(t);
+    if (st == WEIR_OK && asks_facts(t->question)) st = look_up(t);
+    else if (st == WEIR_OK && !result) st = say_documents(t);
     if (st != WEIR_OK || t->answer.len > 0) return st;
     st = ask_agents(t);
     if (st != WEIR_UNPROCESSABLE) return st;
