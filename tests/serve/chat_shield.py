@@ -91,6 +91,36 @@ def provider_sees_placeholders_and_the_user_values():
 
 
 @case
+def documents_are_cited_and_what_is_private_in_them_stays_here():
+    upstream = shared()
+    search = {"type": "tool_use", "id": "toolu_1", "name": "search_documents", "input": {"query": "insurance contract"}}
+    rules = {"times": 1, "do": {"answer": {"content": [search], "stop": "tool"}}}
+    with ChatServer(upstream, "--access-log", "-", "--log", "json") as server:
+        text = f"# Letters\n\nThe insurance contract is with {OTHER}, number 17."
+        made = server.ask("POST", "/v1/documents?title=Letters", [("Content-Type", "text/markdown")], text.encode())
+        equal(made.status, 201, made.body)
+        for wants in (True, False):
+            upstream.control(default=answers("Ask [email_1]."), rules=[rules])
+            events, message, _ = server.say("Who has my insurance contract?", "/ai/chat",
+                                            includeSourceReferences=wants)
+            kinds = types_of(events)
+            equal((kinds.count("tool_call"), kinds.count("tool_result")), (1, 1), kinds)
+            equal("citation" in kinds, wants, kinds)
+            if wants:
+                cited = only(events, "citation")
+                equal((cited["sourceId"], cited["title"]), (made.json()["id"], "Letters"))
+                expect(OTHER in cited["snippet"], "the user's own words", cited)
+            equal(text_of(events), f"Ask {OTHER}.")
+            with server.resume(f"{message}:0", "POST") as reply:
+                equal(wire(reply.rest()), wire(events))
+        expect_unseen(upstream, OTHER)
+        server.stop()
+        expect(OTHER not in server.errors(), "the value is in a log")
+        for path in files_of(server):
+            expect(OTHER.encode() not in path.read_bytes(), "a value lies plain in", path)
+
+
+@case
 def token_map_is_shown_only_when_asked_for():
     with ChatServer(shared()) as server:
         events, message, _ = server.say(QUESTION, showRawPayload=True)
