@@ -175,7 +175,9 @@ enum weir_status chats_start(struct chats *c)
 
 void chats_stop(struct chats *c, unsigned grace_ms)
 {
-    flow_stop(checked(c)->flow, grace_ms);
+    /* Readers leave because of us: nobody is given up for that. */
+    stop_timer(checked(c));
+    flow_stop(c->flow, grace_ms);
     call_host_stop(&c->host);
 }
 

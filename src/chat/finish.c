@@ -207,6 +207,29 @@ static void keep_conversation(struct ending *e)
     weir_buf_fini(&body);
 }
 
+/* A question that nobody waits for any more cannot be answered any more. */
+static enum weir_status close_question(const struct ending *e)
+{
+    char id[DECISION_ID_BYTES];
+    struct chat_doc doc;
+    struct decision d;
+    struct weir_buf body;
+    if (!transcript_decision(&e->reply->transcript, id)) return WEIR_OK;
+    weir_buf_init(&body, SMALL_BYTES);
+    enum weir_status st = chat_doc_get(e->chats->store, decision_key(weir_slice_of(id)), &doc);
+    if (st == WEIR_OK && decision_read(doc.json, &d) && d.choice == DECISION_OPEN) {
+        d.choice = DECISION_TIMEOUT;
+        decision_put(&body, &d);
+        st = weir_buf_status(&body);
+        if (st == WEIR_OK)
+            flow_put(e->step, decision_key(weir_slice_of(id)), doc.doc.version,
+                     weir_buf_slice(&body));
+    }
+    weir_buf_fini(&body);
+    chat_doc_fini(&doc);
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
 static void keep_reply(const struct ending *e)
 {
     char body[512];
@@ -326,6 +349,7 @@ void reply_on_end(struct flow_step *s, const struct flow_end *end)
     bool has_conversation = st == WEIR_OK;
     if (st == WEIR_NOT_FOUND || st == WEIR_CORRUPT) st = WEIR_OK;
     if (has_conversation) st = mark_unsent(&e);
+    if (st == WEIR_OK && e.reply && e.input) st = close_question(&e);
     if (st == WEIR_OK) {
         if (has_conversation) {
             keep_message(&e);

@@ -289,6 +289,23 @@ TEST(of_two_answers_at_once_one_wins)
     }
 }
 
+TEST(a_question_ends_with_its_reply)
+{
+    struct made m;
+    char id[DECISION_ID_BYTES];
+    desk_open(&asking);
+    begin_with(&m, USER("Write to " MAIL), &nothing);
+    WAIT_FOR(has_event(m.id, "dlp_preview"));
+    find_decision(id);
+    fake_clock_advance(&desk.clock, 30ull * 1000000000); /* nobody reads it */
+    chats_wake(desk.chats);
+    WAIT_FOR(n_sealed() == 1);
+    look(m.id);
+    check_log("error");
+    T_EQ(decide_as(id, DECISION_ALLOW, true), WEIR_NOT_FOUND);
+    desk_close();
+}
+
 /* ---- on the way out ---- */
 
 TEST(a_placeholder_is_whole_in_one_event_wherever_the_model_cuts_it)
