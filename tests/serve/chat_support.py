@@ -88,6 +88,7 @@ class Reply(Conn):
 
     def next(self):
         """The next event; None at the end."""
+        equal(self.opening.status, 200, "a stream")
         while not self._frames and not self.has_ended:
             self._feed()
         return Event(self._frames.pop(0)) if self._frames else None
