@@ -77,6 +77,7 @@ static bool take_line(struct chat *c, struct weir_slice line, int *exit_status, 
 {
     struct chat_command command = chat_command_read(line);
     struct weir_buf left_out;
+    if (command.act == CHAT_QUIT) return false; /* with the status of what was before */
     struct chat_errand *e = chat_errand_new(c, &command, line, 0);
     *exit_status = EXIT_FAILED;
     if (!e) return false;
@@ -89,7 +90,7 @@ static bool take_line(struct chat *c, struct weir_slice line, int *exit_status, 
     if (command.act == CHAT_NEW) dialogue_fini(&c->dialogue);
     if (command.act == CHAT_QUESTION && e->is_good)
         *exit_status = chat_watch(c, e, NULL, signal_number);
-    bool is_over = e->is_gone || command.act == CHAT_QUIT || *signal_number != 0;
+    bool is_over = e->is_gone || *signal_number != 0;
     chat_errand_free(e);
     return output_flush() && !is_over;
 }

@@ -209,8 +209,8 @@ class Tests(terminal.Tests):
         kinds = [json.loads(line)["event"] for line in said]
         self.count.check(kinds.count("turn.completed") == 2 and kinds.count("chat.text") == 1,
                          "--json is one event a line", str(kinds))
-        last = run(self.weir, "chat", "--data", folder, data=b"/facts\n", env=env)
-        self.count.check(last.code == 1 and "no answer yet" in last.err, "the status is the last one's")
+        last = run(self.weir, "chat", "--data", folder, data=b"/facts\n/quit\nx", env=env)
+        self.count.check(last.code == 1 and not last.out and "no answer yet" in last.err, "the status is the last one's")
         none = run(self.weir, "chat", "--data", folder, data=b"", env=env)
         self.count.check(none.code == 0 and not none.out, "nothing asked, nothing said")
         for arguments in (["x"], ["--user", "a b"], ["--what"]):
