@@ -458,6 +458,12 @@ static enum weir_status look(struct forward *f, const struct weir_json *request,
     enum shield_category category;
     enum guard_form form = f->type == MODEL_ANTHROPIC ? GUARD_ANTHROPIC : GUARD_OPENAI;
     enum weir_status st = guard_redact(f->guard, form, request, out, &v->report);
+    if (st == WEIR_FORBIDDEN) {
+        snprintf(v->why, sizeof v->why,
+                 "blocked by the privacy policy: an attachment cannot be looked into, or something "
+                 "private stands where nothing can be put in its place, as in an id");
+        return block(f, v, "policy_block");
+    }
     if (st != WEIR_OK) return st;
     if (v->report.n > 0 && action_of(f) == PII_BLOCK) {
         say_blocked(v->why, &v->report);

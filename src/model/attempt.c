@@ -286,8 +286,7 @@ static WEIR_MUST_CHECK enum weir_status check_body(const struct call *call, stru
     *kind = NULL;
     if (!guard || !guard_covers(guard, call->player->provider->is_external)) return WEIR_OK;
     enum weir_status st = guard_check(guard, body, &category);
-    if (st == WEIR_FORBIDDEN)
-        *kind = category == SHIELD_N_CATEGORIES ? "an attachment" : shield_category_name(category);
+    if (st == WEIR_FORBIDDEN) *kind = shield_category_name(category);
     return st;
 }
 

@@ -49,7 +49,7 @@ const char *shield_category_name(enum shield_category category)
         SHIELD_CATEGORIES(X)
 #undef X
     };
-    return names[category];
+    return category < SHIELD_N_CATEGORIES ? names[category] : "attachment";
 }
 
 const char *shield_source_name(enum shield_source source)

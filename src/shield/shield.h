@@ -108,5 +108,6 @@ WEIR_MUST_CHECK enum weir_status shield_scan(const struct shield_rules *rules,
                                              struct weir_slice text, struct shield_findings *out);
 void shield_findings_fini(struct shield_findings *findings);
 
+/* SHIELD_N_CATEGORIES, which is none of them, is "attachment": see guard_check(). */
 const char *shield_category_name(enum shield_category category);
 const char *shield_source_name(enum shield_source source);

@@ -304,6 +304,7 @@ TEST(what_cannot_be_looked_into_does_not_leave)
         T_EQ(redact(g, GUARD_MESSAGES, unseen[i], &out), WEIR_FORBIDDEN);
         T_EQ(guard_check(g, weir_slice_of(unseen[i]), &category), WEIR_FORBIDDEN);
         T_EQ(category, SHIELD_N_CATEGORIES);
+        T_EQ_STR(weir_slice_of(shield_category_name(category)), "attachment");
         weir_buf_fini(&out);
         guard_free(g);
     }
