@@ -2,187 +2,228 @@
 # SPDX-License-Identifier: Apache-2.0
 """tests/serve/leaks.py [CASE...]
 
-Three hundred requests with a value of its own in each, at every place of a request and coded in every
-way that docs/shield.md says is found: none of them reaches the provider, a log, the audit, the metrics,
-an error or a file of the store, and those that can be answered have their value back.
+Three hundred prompts, each with a value that occurs nowhere else, on every path there is: messages,
+history, arguments and results of tools, documents, attachments, the gateway in both forms, requests
+that are refused, providers that fail, questions that are answered in every way. None of the values
+reaches the provider, a log, the metrics, the audit or the disk; and the user gets them back.
 """
 import base64
-import html
-import itertools
 import json
 import pathlib
-import re
-import unicodedata
+import random
+import tempfile
 import urllib.parse
 
-from model_support import FORMATS, KEY, Asking, Upstream, provider
-from support import JSON_FIELDS, case, equal, expect, main, make_key, to_json
+from chat_support import DIRECT, ChatServer, answers, text_of
+from model_support import Upstream, config_of, provider
+from support import JSON_FIELDS, case, equal, expect, main, to_json
 
-N_REQUESTS = 300
-PATHS = {"anthropic": "/v1/messages", "openai": "/v1/chat/completions"}
-UNSEEN = re.compile("[\u200b\u200c\u200d\u2060\ufeff\u00ad]")
-
-
-def wide(text):
-    return "".join(chr(ord(c) + 0xFEE0) if "!" <= c <= "~" else c for c in text)
+SEED = 20261116
 
 
-# How a value may be written so that a reader still reads it.
-CODINGS = {
-    "plain": lambda v: v,
-    "json": lambda v: v.replace("@", "\\u0040"),
-    "percent": lambda v: urllib.parse.quote(v, safe=""),
-    "twice": lambda v: urllib.parse.quote(urllib.parse.quote(v, safe=""), safe=""),
-    "entities": lambda v: v.replace("@", "&#64;").replace(".", "&period;"),
-    "unseen": lambda v: "\u200b".join(v),
-    "wide": wide,
-    "markdown": lambda v: v.replace("@", "\\@").replace(".", "\\."),
-}
+# ---- values that are private, each once ----
 
-# Where it may stand, in each dialect: what is added to a request.
-PLACES = {
-    "anthropic": {
-        "message": lambda v: {"messages": [{"role": "user", "content": f"I am {v}, and you?"}]},
-        "history": lambda v: {"messages": [{"role": "user", "content": "Hi"},
-                                           {"role": "assistant", "content": [{"type": "text", "text": f"Is it {v} ?"}]},
-                                           {"role": "user", "content": "Yes"}]},
-        "system": lambda v: {"system": [{"type": "text", "text": f"You help {v} today"}]},
-        "tool arguments": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {"deep": [{"to": v}]}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "sent"}]}]},
-        "tool names": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {v: True}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1", "content": "sent"}]}]},
-        "tool result": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1",
-                                          "content": [{"type": "text", "text": f"sent to {v} today"}]}]}]},
-        "json in a result": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "content": [{"type": "tool_use", "id": "t1", "name": "f", "input": {}}]},
-            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "t1",
-                                          "content": json.dumps({"rows": [{"mail": v}]})}]}]},
-        "tool description": lambda v: {"tools": [{"name": "f", "description": f"asks {v} first",
-                                                  "input_schema": {"type": "object"}}]},
-        "schema": lambda v: {"tools": [{"name": "f", "input_schema": {"type": "object", "properties": {
-            "a": {"type": "string", "default": v}}}}]},
-        "metadata": lambda v: {"metadata": {"user_id": v}},
-        "stop": lambda v: {"stop_sequences": [v]},
-        "document": lambda v: {"messages": [{"role": "user", "content": [
-            {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": f"of {v} only"},
-             "title": f"About {v} only"}, {"type": "text", "text": "Sum it up"}]}]},
-        "base64": lambda v: {"messages": [{"role": "user", "content": [
-            {"type": "document", "source": {"type": "base64", "media_type": "text/plain",
-                                            "data": base64.b64encode(f"of {v} only".encode()).decode()}},
-            {"type": "text", "text": "Sum it up"}]}]},
-        "cut": lambda v: {"messages": [{"role": "user", "content": [
-            {"type": "text", "text": f"I am {v[:len(v) // 2]}"}, {"type": "text", "text": f"{v[len(v) // 2:]} now"}]}]},
-        "unknown member": lambda v: {"x_new_thing": {"of": v}},
-        "id": lambda v: {"messages": [{"role": "user", "content": [
-            {"type": "tool_result", "tool_use_id": v, "content": "x"}]}]},
-        "role": lambda v: {"messages": [{"role": v, "content": "Hi"}]},
-    },
-    "openai": {
-        "message": lambda v: {"messages": [{"role": "user", "content": [{"type": "text", "text": f"I am {v} now"}]}]},
-        "name": lambda v: {"messages": [{"role": "user", "name": v, "content": "Hi"}]},
-        "system": lambda v: {"messages": [{"role": "system", "content": f"for {v} only"}, {"role": "user", "content": "Hi"}]},
-        "tool arguments": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {
-                "name": "f", "arguments": json.dumps({"to": v})}}]},
-            {"role": "tool", "tool_call_id": "c1", "content": "sent"}]},
-        "tool result": lambda v: {"messages": [
-            {"role": "user", "content": "Hi"},
-            {"role": "assistant", "tool_calls": [{"id": "c1", "type": "function", "function": {
-                "name": "f", "arguments": "{}"}}]},
-            {"role": "tool", "tool_call_id": "c1", "content": f"sent to {v} today"}]},
-        "user": lambda v: {"user": v},
-        "stop": lambda v: {"stop": v},
-        "prediction": lambda v: {"prediction": {"type": "content", "content": f"of {v} only"}},
-        "response format": lambda v: {"response_format": {"type": "json_schema", "json_schema": {
-            "name": "n", "schema": {"type": "object", "description": f"of {v} only"}}}},
-        "file": lambda v: {"messages": [{"role": "user", "content": [{"type": "file", "file": {
-            "filename": "a.txt", "file_data": "data:text/plain;base64," + base64.b64encode(f"of {v} only".encode()).decode()}}]}]},
-        "metadata": lambda v: {"metadata": {"who": v}},
-    },
-}
+def luhn(digits):
+    total = sum(sum(divmod(2 * int(d), 10)) if i % 2 == 0 else int(d) for i, d in enumerate(reversed(digits)))
+    return digits + str(-total % 10)
 
 
-def request(kind, added):
-    body = {"model": "m", "messages": [{"role": "user", "content": "Hi"}], **added}
-    return {"max_tokens": 100, **body} if kind == "anthropic" else body
+def iban(account):
+    return f"DE{98 - int(account + '131400') % 97:02d}{account}"
 
 
-def forms_of_text(text):
-    """What readers would make of it: all layers off, one after the other."""
-    forms = [text]
-    for _ in range(4):
-        text = html.unescape(urllib.parse.unquote(re.sub(r"\\u([0-9a-fA-F]{4})", lambda m: chr(int(m[1], 16)), text)))
-        text = unicodedata.normalize("NFKC", UNSEEN.sub("", text.replace("\\\\", "\\").replace("\\@", "@").replace("\\.", ".")))
-        forms.append(text)
-    for run in re.findall(r"[A-Za-z0-9+/]{24,}={0,2}", forms[0]):
-        try:
-            forms.append(base64.b64decode(run + "=" * (-len(run) % 4)).decode("utf-8", "replace"))
-        except ValueError:
-            pass
-    return forms
+class Canaries:
+    def __init__(self):
+        self.random = random.Random(SEED)
+        self.made = []
+
+    def _digits(self, n):
+        return "".join(self.random.choice("0123456789") for _ in range(n))
+
+    def _letters(self, n, alphabet="abcdefghijkmnpqrstuvwxyz"):
+        return "".join(self.random.choice(alphabet) for _ in range(n))
+
+    def one(self):
+        """The name of its placeholder, and the value."""
+        kinds = {
+            "email": lambda: f"{self._letters(9)}.{self._digits(4)}@{self._letters(8)}.org",
+            "credit_card": lambda: luhn("4" + self._digits(14)),
+            "iban": lambda: iban("37040044" + self._digits(10)),
+            "phone": lambda: "+49 30 " + self.random.choice("23456789") + self._digits(6),
+            "us_ssn": lambda: f"{self.random.randint(101, 599)}-{self.random.randint(11, 98)}-{self.random.randint(1001, 9998)}",
+            "ip_address": lambda: ".".join(str(self.random.randint(11, 223)) for _ in range(4)),
+            "secret": lambda: "ghp_" + self._letters(36, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"),
+        }
+        name = self.random.choice(sorted(kinds))
+        value = kinds[name]()
+        self.made.append(value)
+        return name, value
 
 
-def expect_no_mark(where, text):
-    for form in forms_of_text(text):
-        at = form.find("zq")
-        expect(not re.search(r"zq\d+canary", form), f"a value is in {where}", form[max(0, at - 80):at + 80])
+def forms_of(value):
+    """All the ways in which a value might have been written."""
+    raw = value.encode()
+    plain = value.replace(" ", "").replace("-", "").encode()
+    padded = [base64.b64encode(b"x" * skip + raw)[4 * (skip > 0):].rstrip(b"=")[:-2] for skip in range(3)]
+    return {raw, plain, raw.hex().encode(), urllib.parse.quote(value, safe="").encode(), *padded} - {b""}
 
 
-def cases():
-    """(dialect, place, coding), each pair of place and coding before any comes again."""
-    every = [(kind, place, coding) for kind in FORMATS for place in PLACES[kind] for coding in CODINGS]
-    # A coded value that is cut in the middle of its code, or has its code where only names can be, is another thing.
-    every = [c for c in every if c[1] not in ("cut", "id", "role", "file", "base64") or c[2] == "plain"]
-    return list(itertools.islice(itertools.cycle(every), N_REQUESTS))
+def expect_nowhere(canaries, places):
+    """No value in any of the bytes; in one pass over each."""
+    for value in canaries.made:
+        for form in forms_of(value):
+            for where, data in places.items():
+                at = data.find(form)
+                expect(at < 0, f"{value} is in {where}", data[max(0, at - 120):at + 60])
+
+
+# ---- a server that is watched ----
+
+class Watched(ChatServer):
+    def __init__(self, upstream, *options, **more):
+        self.folder = tempfile.TemporaryDirectory(prefix="weir-leaks-")
+        self.access_log = pathlib.Path(self.folder.name) / "access.log"
+        super().__init__(upstream, "--access-log", str(self.access_log), "--log", "json", *options, **more)
+
+    def places(self, upstream):
+        """Where values may not be, once all is written."""
+        found = {"the metrics": self.ask("GET", "/metrics").body}
+        for name, fields in (("JSON", []), ("CSV", [("Accept", "text/csv")])):
+            found[f"the audit as {name}"] = self.ask("GET", "/v1/shield/audit?limit=100", fields).body
+        self.stop()
+        found["the server's messages"] = self.errors().encode() if isinstance(self.errors(), str) else self.errors()
+        found["the access log"] = self.access_log.read_bytes()
+        for path in sorted(pathlib.Path(self.data).rglob("*")):
+            if path.is_file():
+                found[f"the file {path.name}"] = path.read_bytes()
+        for seen in upstream.seen(has_bodies=True):
+            found[f"request {seen['number']} to the provider"] = json.dumps(seen["body"]).encode()
+        return found
+
+
+def prompt(value):
+    return f"Please note {value} for me."
+
+
+# ---- paths ----
+
+@case
+def chats_leak_nothing():
+    canaries = Canaries()
+    with Upstream() as upstream, Watched(upstream) as server:
+        for n in range(80):
+            name, value = canaries.one()
+            upstream.rules((1, answers(f"Noted [{name}_1].", trickle_bytes=7)))
+            events, _, conversation = server.say(prompt(value))
+            equal(text_of(events), f"Noted {value}.", "the user has it back")
+            if n % 4 == 0:  # history, and a value that comes later
+                name, other = canaries.one()
+                upstream.rules((1, answers("Yes.")))
+                history = [{"role": "user", "content": prompt(value)}, {"role": "assistant", "content": f"Noted {value}."},
+                           {"role": "user", "content": [{"type": "text", "text": f"And {other[:4]}"}, {"type": "text", "text": other[4:]}]}]
+                body = {"messages": history, "conversationId": conversation, "stream": False}
+                equal(server.ask("POST", DIRECT, JSON_FIELDS, to_json(body)).status, 200, "a history")
+        for n in range(20):  # providers that fail, repeating what they were told
+            name, value = canaries.one()
+            do = [{"status": 400, "message": f"Bad [{name}_1]"}, {"status": 401, "message": "No"},
+                  {**answers(f"I note [{name}_1] and more and more and more"), "after": 3, "end": "cut"},
+                  {**answers(f"I note [{name}_1] and more and more and more"), "after": 3, "end": "error"}][n % 4]
+            upstream.rules((-1, do))
+            server.say(prompt(value))
+            upstream.control(reset=True)
+        for n in range(20):  # what is refused at the door
+            _, value = canaries.one()
+            broken = [to_json({"messages": value}), to_json({"messages": [{"role": "user", "content": 7, value: 1}]}),
+                      b'{"messages":[{"role":"user","content":"' + value.encode(), to_json({"messages": [], "conversationId": value}),
+                      to_json({"messages": [{"role": value, "content": "x"}]})][n % 5]
+            expect(server.ask("POST", DIRECT, JSON_FIELDS, broken).status in (400, 404), "refused", broken)
+        expect_nowhere(canaries, server.places(upstream))
 
 
 @case
-def no_value_leaves_or_is_kept():
-    with Upstream() as upstream:
-        upstream.reset(key=KEY, rules=[{"times": -1, "do": {"answer": {
-            "content": [{"type": "text", "text": "To [email_1]."}], "stop": "end"}}}])
-        config = {"providers": {kind: provider(upstream, kind) for kind in FORMATS}, "roles": {}}
-        with Asking(config, is_open=False, has_data=False) as server:
-            server.key = make_key(server, "--scopes", "read,write,admin")
-            n_sent = check_requests(server)
-            seen = upstream.seen(has_bodies=True)
-            equal(len(seen), n_sent, "requests that were passed on")
-            for one in seen:
-                expect_no_mark("what the provider got", one["body"])
-            expect_no_mark("the audit", server.ask("GET", "/v1/shield/audit?limit=100").body.decode())
-            expect_no_mark("the metrics", server.ask("GET", "/metrics").body.decode())
-            expect_no_mark("the log", server.errors())
-            server.stop()
-            for path in pathlib.Path(server.data).rglob("*"):
-                data = path.read_bytes() if path.is_file() else b""
-                expect(b"canary" not in data, "a value is in", path.name, data[max(0, data.find(b"canary") - 60):][:120])
+def tools_and_documents_leak_nothing():
+    canaries = Canaries()
+    with Upstream() as upstream, Watched(upstream) as server:
+        for n in range(40):
+            topic = "".join("abcdefghij"[int(d)] for d in f"{n:03d}") + "topic"
+            name, value = canaries.one()
+            text = f"# About {topic}\n\nThe contact for {topic} is {value}, as agreed."
+            equal(server.ask("POST", "/v1/documents", [("Content-Type", "text/markdown")], text.encode()).status, 201)
+            found = server.ask("GET", f"/v1/documents/search?q={topic}").json()["data"]
+            expect(found and value in found[0]["snippet"], "the user finds it", found)
+            call = {"type": "tool_use", "id": "toolu_1", "name": "search_documents", "input": {"query": topic}}
+            upstream.rules((1, {"answer": {"content": [call], "stop": "tool"}}), (1, answers(f"It is [{name}_1].")))
+            events, _, _ = server.say(f"Who is the contact for {topic}?", "/ai/chat", includeSourceReferences=True)
+            equal(text_of(events), f"It is {value}.", "the result of a tool came back")
+            expect(any(value in event.frame.decode() for event in events if event.type == "citation"), "its source")
+            name, value = canaries.one()  # and in the arguments
+            call = {"type": "tool_use", "id": "toolu_2", "name": "search_documents", "input": {"query": f"[{name}_1]"}}
+            upstream.rules((1, {"answer": {"content": [call], "stop": "tool"}}), (1, answers("Nothing.")))
+            events, _, _ = server.say(f"Search for {value}", "/ai/chat")
+            asked = [event.data["args"] for event in events if event.type == "tool_call"]
+            equal(asked, [{"query": value}], "what the tool was asked, as the user sees it")
+        expect_nowhere(canaries, server.places(upstream))
 
 
-def check_requests(server):
-    n_sent = 0
-    for n, (kind, place, coding) in enumerate(cases()):
-        value = f"zq{n}canary@example.org"
-        body = request(kind, PLACES[kind][place](CODINGS[coding](value)))
-        answer = server.ask("POST", PATHS[kind], JSON_FIELDS, to_json(body))
-        about = f"{kind} {place} {coding}: {answer.body[:300]!r}"
-        if place in ("id", "role"):
-            expect(400 <= answer.status < 500, "refused", about)
-            expect_no_mark("an error", answer.body.decode())
-            continue
-        equal(answer.status, 200, about)
-        n_sent += 1
-        if place not in ("cut", "file", "base64") and coding == "plain":
-            expect(value.encode() in answer.body, "the value is back", about)
-    return n_sent
+@case
+def questions_leak_nothing_however_they_are_answered():
+    canaries = Canaries()
+    with Upstream() as upstream, Watched(upstream, "--chat-decision", "2s", policy={"piiAction": "ask"}) as server:
+        upstream.control(default=answers("Fine."))
+        for n in range(30):
+            _, value = canaries.one()
+            with server.send(prompt(value)) as reply:
+                asked = reply.until("dlp_preview")[-1].data
+                expect(value not in json.dumps(asked), "what is shown", asked)
+                if n % 10 != 9:  # one in ten is left to its deadline
+                    equal(server.decide(asked["decisionId"], ["redact", "block"][n % 2]).status, 200)
+                reply.rest()
+        expect_nowhere(canaries, server.places(upstream))
+
+
+def anthropic_request(canaries, n):
+    _, value = canaries.one()
+    text = {"model": "m", "max_tokens": 99, "messages": [{"role": "user", "content": prompt(value)}]}
+    use = {"type": "tool_use", "id": "t1", "name": "send", "input": {"to": {value: [value, {"deep": f"x {value}"}]}}}
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": [{"type": "text", "text": json.dumps({"mail": value})}]}
+    document = {"type": "document", "title": value, "source": {"type": "text", "media_type": "text/plain", "data": prompt(value)}}
+    coded = {"type": "document", "source": {"type": "base64", "media_type": "text/plain",
+                                             "data": base64.b64encode(prompt(value).encode()).decode()}}
+    return [text, {**text, "system": prompt(value)}, {**text, "system": [{"type": "text", "text": prompt(value)}]},
+            {**text, "messages": [*text["messages"], {"role": "assistant", "content": [use]}, {"role": "user", "content": [result]}]},
+            {**text, "messages": [{"role": "user", "content": [document]}]}, {**text, "metadata": {"user_id": value}},
+            {**text, "messages": [{"role": "user", "content": [coded]}]},
+            {**text, "tools": [{"name": "t", "description": prompt(value), "input_schema": {"type": "object"}}]}][n % 8]
+
+
+def openai_request(canaries, n):
+    _, value = canaries.one()
+    text = {"model": "m", "messages": [{"role": "user", "content": prompt(value)}]}
+    call = {"id": "c1", "type": "function", "function": {"name": "send", "arguments": json.dumps({"to": value, "deep": json.dumps([value])})}}
+    return [text, {**text, "messages": [{"role": "system", "content": prompt(value)}, {"role": "user", "content": "Hi"}]},
+            {**text, "messages": [{"role": "user", "content": [{"type": "text", "text": prompt(value)}]}]},
+            {**text, "messages": [*text["messages"], {"role": "assistant", "tool_calls": [call]},
+                                  {"role": "tool", "tool_call_id": "c1", "content": f'{{"to":"{value}"}}'}]},
+            {**text, "user": value}, {**text, "stop": [value]},
+            {**text, "tools": [{"type": "function", "function": {"name": "f", "description": prompt(value), "parameters": {}}}]}][n % 7]
+
+
+@case
+def gateway_leaks_nothing():
+    canaries = Canaries()
+    with Upstream() as upstream, Watched(upstream) as server:
+        server.stop()
+        config = config_of(upstream, "anthropic")
+        config["providers"]["second"] = provider(upstream, "openai")
+        server.put("models.json", config)
+        server.start()
+        upstream.control(default=answers("Certainly, all of it."))
+        for n in range(40):
+            for path, make in (("/v1/messages", anthropic_request), ("/v1/chat/completions", openai_request)):
+                body = {**make(canaries, n), "stream": n % 2 == 0}
+                answer = server.ask("POST", path, JSON_FIELDS, to_json(body))
+                equal(answer.status, 200, f"{path} {n} ({answer.body[:200]!r})")
+        expect_nowhere(canaries, server.places(upstream))
 
 
 if __name__ == "__main__":
