@@ -15,7 +15,10 @@
  *   document "chat_message" CONV/NNNNNN a message; user's and assistant's, with calls of tools
  *   document "reply" MSG                which conversation, state, usage: for ever
  *   document "shield_map" CONV          sealed: guard.h
- *   document "conversation_made" MS/CONV  for lists; "chat_slot" OWNER/N: replies in flight
+ *   document "conversation_made" MS/CONV  for lists; "conversation_reply" CONV/MSG: its replies
+ *   document "chat_choice" CONV         what the user wants done with what is private
+ *   document "chat_deleted" CONV        a deletion that goes on
+ *   document "chat_slot" OWNER/N        while a reply is in flight: one of the owner's places
  *   log "chat/MSG"                      the reply's events, for keep_ms after its end
  *   and the documents of its run, see flow/flow.h; of its calls of models, as turns have them.
  *

@@ -291,3 +291,62 @@ TEST(an_answer_that_a_stop_has_cut_is_gone_on_with)
     T_OK(says(stage->asked[1], "Go on exactly where it stopped"));
     desk_close();
 }
+
+/* ---- many at once ---- */
+
+enum { OWNERS = 24 };
+
+static void *read_and_leave(void *made)
+{
+    const struct made *m = made;
+    struct weir_slice id = weir_slice_of(m->id);
+    struct weir_buf out;
+    weir_buf_init(&out, TEXT_BYTES);
+    for (int i = 0; i < 50; i++) {
+        chats_readers(desk.chats, id, 1);
+        const struct guard *g = chats_guard(desk.chats, id);
+        weir_buf_reset(&out);
+        T_EQ(chat_restore_event(g, SLICE("token"), SLICE("{\"text\":\"to [email_1]\"}"), &out),
+             WEIR_OK);
+        T_EQ_STR(weir_buf_slice(&out), "{\"text\":\"to a@example.org\"}");
+        chats_guard_release(desk.chats, g);
+        chats_readers(desk.chats, id, -1);
+    }
+    weir_buf_fini(&out);
+    return NULL;
+}
+
+static size_t n_replies(void)
+{
+    pthread_mutex_lock(&desk.chats->lock);
+    size_t n = desk.chats->replies.len + desk.chats->snapshots.len;
+    pthread_mutex_unlock(&desk.chats->lock);
+    return n;
+}
+
+TEST(readers_come_and_go_while_replies_run)
+{
+    static struct made made[OWNERS];
+    pthread_t readers[OWNERS];
+    char owner[16];
+    desk_open(&plain);
+    for (int i = 0; i < MAX_CALLS; i++)
+        stage->plans[i] = (struct plan){.deltas = {"For [email", "_1]"}};
+    for (int i = 0; i < OWNERS; i++) stage->plans[i].tools = USE("t", "list_data", "{}");
+    for (int i = 0; i < OWNERS; i++) {
+        snprintf(owner, sizeof owner, "owner%d", i);
+        begin_with(&made[i], USER("I am a@example.org"),
+                   &(struct wish){.owner = owner, .agent = "asst_default"});
+        T_EQ(pthread_create(&readers[i], NULL, read_and_leave, &made[i]), 0);
+    }
+    for (int i = 0; i < OWNERS; i++) pthread_join(readers[i], NULL);
+    WAIT_FOR(n_sealed() == OWNERS);
+    for (int i = 0; i < OWNERS; i++) {
+        look(made[i].id);
+        check_log("done");
+    }
+    /* Nothing stays in memory of what is over. */
+    fake_clock_advance(&desk.clock, 10ull * 1000000000);
+    WAIT_FOR((chats_wake(desk.chats), n_replies() == 0));
+    desk_close();
+}
