@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A process that is killed: the next one goes on, and does nothing twice that was durable. */
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
@@ -289,4 +290,61 @@ TEST(the_innocent_survive_a_run_that_kills_every_process)
     }
     T_EQ(desk_n_docs(&d, "run"), 0);
     store_close(d.store);
+}
+
+/* ---- several engines ---- */
+
+TEST(an_engine_leaves_runs_of_other_workflows_to_their_own)
+{
+    static const struct workflow other = {.name = "other", .steps = steps, .n_steps = 1};
+    struct desk d = {.workflows = {&other}, .n_workflows = 1, .n_threads = 1};
+    struct flow_stats stats;
+    need_counts();
+    desk_open_store(&d, t_temp_dir());
+    T_EQ(desk_add(&d, &w, "r1", "{}"), WEIR_OK);
+    desk_start(&d);
+    flow_stats(d.flow, &stats);
+    T_EQ(stats.n_in_flight, 0);
+    T_EQ(stats.n_recovered, 0);
+    /* Its own engine, next to the other one. */
+    struct desk own = desk_of_one();
+    own.store = d.store;
+    desk_start(&own);
+    desk_wait(&desk_ended, 1);
+    flow_stop(own.flow, 1000);
+    flow_free(own.flow);
+    desk_close(&d);
+}
+
+/* ---- hooks ---- */
+
+static atomic_uint n_ends;
+
+static void fail_once(struct flow_step *s, const struct flow_end *end)
+{
+    if (atomic_fetch_add(&n_ends, 1) == 0) flow_hook_fail(s, WEIR_NOMEM);
+    else desk_on_end(s, end);
+    desk_tell();
+}
+
+TEST(an_end_that_cannot_be_had_now_is_made_again_later)
+{
+    struct fake_clock clock;
+    static const struct workflow unlucky = {
+        .name = "w", .steps = steps, .n_steps = N_STEPS, .keep_ms = -1, .on_end = fail_once};
+    struct desk d = {.workflows = {&unlucky}, .n_workflows = 1, .n_threads = 1};
+    fake_clock_init(&clock, 1700000000000);
+    d.clock = &clock.clock;
+    need_counts();
+    atomic_store(&n_ends, 0);
+    desk_open(&d, t_temp_dir());
+    desk_run(&d, &unlucky, "r1", "{}");
+    desk_wait(&n_ends, 1);
+    while (atomic_load(&desk_ended) == 0) {
+        fake_clock_advance(&clock, 100000000);
+        flow_wake(d.flow);
+        sched_yield();
+    }
+    T_EQ(atomic_load(&n_ends), 2);
+    desk_close(&d);
 }
