@@ -14,6 +14,7 @@
 #include "base/slice.h"
 #include "shield/guard_impl.h"
 #include "shield/restore.h"
+#include "shield/wipe.h"
 
 enum {
     MAX_ALLOWED = 10000,                /* values of a conversation */
@@ -39,18 +40,12 @@ struct guard *guard_new(const struct shield_policy *policy)
     return NULL;
 }
 
-static void wipe(struct weir_buf *b)
-{
-    if (b->ptr) explicit_bzero(b->ptr, b->cap);
-    weir_buf_fini(b);
-}
-
 void guard_free(struct guard *g)
 {
     if (!g) return;
     token_map_free(g->tokens);
     map_fini(&g->allowed);
-    wipe(&g->allowed_text);
+    buf_wipe(&g->allowed_text);
     mem_free(g);
 }
 
@@ -195,7 +190,7 @@ enum weir_status guard_find(const struct guard *g, enum guard_form form,
     return st;
 }
 
-/* The whole of a value that is cut by the ends of texts is not known here: its pieces are. */
+/* As it stands there, as it is read, and, when it is cut by the end of a text, as a whole. */
 static enum weir_status allow_span(struct guard *g, const struct look *l,
                                    const struct guard_span *s)
 {
@@ -203,6 +198,7 @@ static enum weir_status allow_span(struct guard *g, const struct look *l,
     struct weir_slice raw =
         slice_of(l->items[s->item].text.ptr + s->at.start, s->at.end - s->at.start);
     enum weir_status st = allow(g, raw);
+    if (st == WEIR_OK) st = allow(g, s->whole);
     if (st != WEIR_OK || !guard_view_is_needed(raw)) return st;
     st = guard_view_make(&v, raw);
     if (st == WEIR_OK) st = allow(g, weir_buf_slice(&v.text));
@@ -210,13 +206,25 @@ static enum weir_status allow_span(struct guard *g, const struct look *l,
     return st;
 }
 
-enum weir_status guard_allow(struct guard *g, enum guard_form form, const struct weir_json *request)
+static enum weir_status allow_once(struct guard *g, enum guard_form form,
+                                   const struct weir_json *request, size_t *n)
 {
     struct look l;
     look_init(&l, g);
     enum weir_status st = look_at(&l, form, request);
     for (size_t i = 0; st == WEIR_OK && i < l.n_spans; i++) st = allow_span(g, &l, &l.spans[i]);
+    *n = l.n_spans;
     look_fini(&l);
+    return st;
+}
+
+/* Of spans that overlap one was seen; the others show when that one is allowed. */
+enum weir_status guard_allow(struct guard *g, enum guard_form form, const struct weir_json *request)
+{
+    size_t n = 1;
+    enum weir_status st = WEIR_OK;
+    for (int round = 0; st == WEIR_OK && n > 0 && round < GUARD_ROUNDS; round++)
+        st = allow_once(g, form, request, &n);
     return st;
 }
 
@@ -590,7 +598,7 @@ enum weir_status guard_seal(const struct guard *g, const struct vault *vault,
     put_map(g, &plain);
     enum weir_status st = weir_buf_status(&plain);
     if (st == WEIR_OK) st = vault_seal(vault, bound, weir_buf_slice(&plain), out);
-    wipe(&plain);
+    buf_wipe(&plain);
     return st;
 }
 
@@ -618,7 +626,7 @@ struct guard *guard_copy(const struct guard *g)
     put_map(g, &map);
     enum weir_status st = weir_buf_status(&map);
     if (st == WEIR_OK) st = read_map(copy, weir_buf_slice(&map));
-    wipe(&map);
+    buf_wipe(&map);
     if (st == WEIR_OK) return copy;
     guard_free(copy);
     return NULL;
@@ -632,6 +640,6 @@ enum weir_status guard_unseal(struct guard *g, const struct vault *vault, struct
     weir_buf_init(&plain, MAP_BYTES);
     enum weir_status st = vault_unseal(vault, bound, sealed, &plain);
     if (st == WEIR_OK) st = read_map(g, weir_buf_slice(&plain));
-    wipe(&plain);
+    buf_wipe(&plain);
     return st;
 }

@@ -57,6 +57,7 @@ struct guard_item {
 struct guard_span {
     size_t item;
     struct shield_finding at;
+    struct weir_slice whole; /* of one that goes on in the next text: all of it; the arena's */
 };
 
 struct look {

@@ -20,6 +20,8 @@
 
 enum { MAX_LAYERS = 3, NAME_BYTES = 64, PREFIX_BYTES = 4 * NAME_BYTES + 8 };
 
+static const struct weir_slice nothing;
+
 /* ---- spans ---- */
 
 /* Whether [start, end) lies inside of a placeholder that the map knows. */
@@ -49,7 +51,8 @@ static bool counts(const struct look *l, const struct guard_item *item,
     return !is_in_token(l->guard->tokens, item->text, f->start, f->end);
 }
 
-static enum weir_status add_span(struct look *l, size_t at, const struct shield_finding *finding)
+static enum weir_status add_span(struct look *l, size_t at, const struct shield_finding *finding,
+                                 struct weir_slice whole)
 {
     const struct guard_item *item = &l->items[at];
     struct shield_finding f = *finding;
@@ -65,7 +68,7 @@ static enum weir_status add_span(struct look *l, size_t at, const struct shield_
         l->spans = spans;
         l->cap_spans = cap;
     }
-    l->spans[l->n_spans++] = (struct guard_span){at, f};
+    l->spans[l->n_spans++] = (struct guard_span){at, f, whole};
     return WEIR_OK;
 }
 
@@ -82,7 +85,7 @@ static enum weir_status add_found(struct look *l, size_t at, struct weir_slice t
         f.start = f.start > skip ? f.start - skip : 0;
         f.end = f.end - skip < len ? f.end - skip : len;
         struct weir_slice value = slice_of(l->items[at].text.ptr + f.start, f.end - f.start);
-        if (!guard_is_allowed(l->guard, value)) st = add_span(l, at, &f);
+        if (!guard_is_allowed(l->guard, value)) st = add_span(l, at, &f, nothing);
     }
     shield_findings_fini(&found);
     return st;
@@ -154,7 +157,7 @@ static enum weir_status add_of_view(struct look *l, size_t at, const struct guar
         if (f.is_public || guard_is_allowed(l->guard, value)) continue;
         f.start = v->from[f.start];
         f.end = v->from[f.end];
-        st = add_span(l, at, &f);
+        st = add_span(l, at, &f, nothing);
     }
     shield_findings_fini(&found);
     return st;
@@ -237,18 +240,33 @@ static size_t piece_at(const struct joined *j, size_t place)
     return low;
 }
 
+/* All of a finding that no text has as a whole; nothing: one has. */
+static enum weir_status keep_whole(struct look *l, const struct joined *j,
+                                   const struct shield_finding *found, struct weir_slice *whole)
+{
+    size_t len = found->end - found->start, first = piece_at(j, found->start);
+    *whole = nothing;
+    if (first < j->n && found->end <= j->pieces[first].end) return WEIR_OK;
+    char *copy = arena_alloc(&l->arena, len);
+    if (!copy) return l->arena.status;
+    memcpy(copy, j->text.ptr + found->start, len);
+    *whole = slice_of(copy, len);
+    return WEIR_OK;
+}
+
 /* A finding over several texts is a span in each of them. */
 static enum weir_status add_pieces(struct look *l, const struct joined *j,
                                    const struct shield_finding *found)
 {
-    enum weir_status st = WEIR_OK;
+    struct weir_slice whole;
+    enum weir_status st = keep_whole(l, j, found, &whole);
     for (size_t i = piece_at(j, found->start); st == WEIR_OK && i < j->n; i++) {
         const struct piece *p = &j->pieces[i];
         struct shield_finding f = *found;
         if (f.start >= p->end || f.end <= p->start) break;
         f.start = (f.start > p->start ? f.start - p->start : 0) + p->from;
         f.end = (f.end < p->end ? f.end : p->end) - p->start + p->from;
-        st = add_span(l, p->item, &f);
+        st = add_span(l, p->item, &f, whole);
     }
     return st;
 }
@@ -336,6 +354,7 @@ static void merge(struct guard_span *into, const struct guard_span *more)
 {
     size_t start = into->at.start, end = into->at.end;
     if (more->at.end - more->at.start > end - start) into->at = more->at;
+    if (into->whole.len == 0) into->whole = more->whole;
     into->at.start = start;
     into->at.end = more->at.end > end ? more->at.end : end;
 }

@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "base/slice.h"
+#include "shield/wipe.h"
 
 enum { PAGE = 64, ID_BYTES = STORE_NAME_BYTES + 1 };
 
@@ -36,12 +37,6 @@ static enum weir_status look(void *user, const struct doc *doc)
     return WEIR_OK;
 }
 
-static void wipe(struct weir_buf *b)
-{
-    if (b->ptr) explicit_bzero(b->ptr, b->cap);
-    weir_buf_fini(b);
-}
-
 static enum weir_status seal_anew(struct reseal *r, const struct doc *doc)
 {
     struct weir_buf plain, sealed;
@@ -56,7 +51,7 @@ static enum weir_status seal_anew(struct reseal *r, const struct doc *doc)
                    weir_buf_slice(&sealed));
         st = store_commit_wait(r->store, c).status;
     }
-    wipe(&plain);
+    buf_wipe(&plain);
     weir_buf_fini(&sealed);
     return st;
 }

@@ -12,6 +12,7 @@
 #include "base/slice.h"
 #include "io/crypto.h"
 #include "io/file.h"
+#include "shield/wipe.h"
 
 enum {
     MAGIC_BYTES = 4,
@@ -167,12 +168,6 @@ static enum weir_status sync_folder_of(const char *path)
     return file_sync_folder(len > 0 ? folder : slash ? "/" : ".");
 }
 
-static void wipe(struct weir_buf *b)
-{
-    if (b->ptr) explicit_bzero(b->ptr, b->cap);
-    weir_buf_fini(b);
-}
-
 enum weir_status vault_create(const char *path)
 {
     struct weir_buf text;
@@ -181,7 +176,7 @@ enum weir_status vault_create(const char *path)
     enum weir_status st = weir_buf_status(&text);
     if (st == WEIR_OK) st = write_new(path, weir_buf_slice(&text));
     if (st == WEIR_OK) st = sync_folder_of(path);
-    wipe(&text);
+    buf_wipe(&text);
     return st;
 }
 
@@ -212,7 +207,7 @@ enum weir_status vault_rotate(const char *path, char error[VAULT_ERROR_BYTES])
     }
     if (st == WEIR_OK) st = sync_folder_of(path);
     explicit_bzero(old, sizeof old);
-    wipe(&text);
+    buf_wipe(&text);
     return st;
 }
 

@@ -448,6 +448,24 @@ TEST(what_was_allowed_stays_plain)
     guard_free(g);
 }
 
+TEST(a_cut_value_that_was_allowed_stays_plain)
+{
+    static const char text[] = "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\","
+                               "\"text\":\"I am alice@exa\"},"
+                               "{\"type\":\"text\",\"text\":\"mple.org 4012 "
+                               "8888\"},{\"type\":\"text\",\"text\":\"8888 1881\"}]}]}";
+    struct guard *g = make();
+    enum shield_category category;
+    struct parsed p = parse(weir_slice_of(text));
+    T_EQ(guard_check(g, weir_slice_of(text), &category), WEIR_FORBIDDEN);
+    T_EQ(guard_allow(g, GUARD_ANTHROPIC, p.value), WEIR_OK);
+    T_EQ(guard_check(g, weir_slice_of(text), &category), WEIR_OK);
+    T_EQ(guard_check(g, SLICE("{\"x\":\"alice@example.org\"}"), &category), WEIR_OK);
+    T_EQ(guard_check(g, SLICE("{\"x\":\"bob@example.org\"}"), &category), WEIR_FORBIDDEN);
+    weir_json_doc_free(p.doc);
+    guard_free(g);
+}
+
 TEST(numbers_are_looked_at_wherever_they_stand)
 {
     struct guard *g = make();
