@@ -331,6 +331,7 @@ void replies_fire(struct chats *c, int64_t now_ms)
         struct reply *r = CONTAINER_OF(node, struct reply, timer);
         if (is_due(r->forget_at, now_ms)) forget(c, r, now_ms);
         else if (is_due(r->decision_at, now_ms)) expire(c, r, now_ms);
-        else abandon(c, r);
+        else if (is_due(r->grace_at, now_ms)) abandon(c, r);
+        else set_due(c, r);
     }
 }
