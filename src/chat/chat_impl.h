@@ -35,7 +35,6 @@ enum {
     CHAT_JSON_BYTES = 64 << 20,   /* of values that a pass looks at */
     CHAT_BODY_BYTES = 3 << 20,    /* of a document of ours */
     CHAT_EVENT_BYTES = 512 << 10, /* of an event of ours */
-    CHAT_KEEP_MAPS = 64,          /* of ended replies, in memory */
 };
 
 /* ---- chats.c ---- */
@@ -85,7 +84,6 @@ struct transcript {
     bool is_loaded;
     struct weir_buf text; /* of all tokens */
     struct said *first, **end;
-    unsigned n_events; /* tokens, too */
 };
 
 void transcript_init(struct transcript *t);

@@ -104,7 +104,6 @@ static enum weir_status remove_reply(struct chats *c, struct weir_slice message)
 }
 
 struct reply_list {
-    struct chats *chats;
     struct weir_slice prefix;
     struct weir_buf ids; /* of messages, one behind the other */
     bool is_over;
@@ -126,7 +125,7 @@ static enum weir_status remove_replies(struct chats *c, struct weir_slice id)
 {
     char prefix[PREFIX_BYTES];
     int len = snprintf(prefix, sizeof prefix, "%.*s/", (int)id.len, id.ptr);
-    struct reply_list l = {.chats = c, .prefix = slice_of(prefix, (size_t)len)};
+    struct reply_list l = {.prefix = slice_of(prefix, (size_t)len)};
     const struct doc_query query = {
         .kind = SLICE("conversation_reply"), .after = l.prefix, .limit = SIZE_MAX};
     weir_buf_init(&l.ids, CHAT_BODY_BYTES);

@@ -45,7 +45,6 @@ static enum weir_status add_token(struct transcript *t, struct weir_slice json)
 enum weir_status transcript_add(struct transcript *t, struct weir_slice type,
                                 struct weir_slice json)
 {
-    t->n_events++;
     if (weir_slice_is(type, "token")) return add_token(t, json);
     struct said *s = mem_zalloc(sizeof *s + type.len + json.len);
     if (!s) return WEIR_NOMEM;
