@@ -175,7 +175,9 @@ def outcome(server, upstream, place, text, owner):
 def texts_that_want_to_be_obeyed_change_nothing():
     equal(len(INJECTIONS), 40, "injections")
     for kind, own in zip(FORMATS, (INJECTIONS[::2], INJECTIONS[1::2])):
-        with Upstream() as upstream, Asking(config_of(upstream, kind), is_open=False, has_data=False) as server:
+        # A model of the house is told everything: the shield would take some of these texts apart.
+        config = {"kind": kind, "external": False}
+        with Upstream() as upstream, Asking(config_of(upstream, **config), is_open=False, has_data=False) as server:
             honest = {place: outcome(server, upstream, place, text, f"honest-{place}")[1]
                       for place, text in HARMLESS.items()}
             for number, injection in enumerate(own):

@@ -283,8 +283,7 @@ TEST(what_is_unknown_passes_as_it_is)
         "[1,2]",
         "{\"choices\":{}}",
         "{\"choices\":[1,null,{\"delta\":7}]}",
-        "{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"new\",\"text\":\"[\"}"
-        "}",
+        "{\"type\":\"content_block_delta\",\"delta\":{\"type\":\"new\",\"text\":\"[\"}}",
         "{\"type\":\"content_block_delta\"}"};
     struct token_map *tokens = some_tokens();
     for (size_t i = 0; i < 2 * sizeof events / sizeof *events; i++) {
