@@ -40,6 +40,9 @@ enum write_statement {
     DROP_LOG,
     PUT_GARBAGE,
     PUT_EVENTS,
+    TRIM_EVENTS,
+    PUT_TRIMMED,
+    DROP_TRIMMED,
     PUT_DOC,
     REMOVE_DOC,
     FORGET_WORDS,
@@ -63,6 +66,12 @@ static const char *const texts[N_WRITE_STATEMENTS] = {
     [DROP_LOG] = "DELETE FROM logs WHERE id = ?1",
     [PUT_GARBAGE] = "INSERT INTO garbage(log) VALUES (?1) ON CONFLICT DO NOTHING",
     [PUT_EVENTS] = "INSERT INTO chunks(log, first, last, bytes) VALUES (?1, ?2, ?3, ?4)",
+    /* The row with the newest event stays: a log without any would seem to be gone. */
+    [TRIM_EVENTS] = "DELETE FROM chunks WHERE log = (SELECT id FROM logs WHERE name = ?1) "
+                    "AND last < min(?2, (SELECT last FROM logs WHERE name = ?1))",
+    [PUT_TRIMMED] = "INSERT INTO trimmed(log, before) SELECT id, ?2 FROM logs WHERE name = ?1 "
+                    "ON CONFLICT (log) DO UPDATE SET before = max(before, excluded.before)",
+    [DROP_TRIMMED] = "DELETE FROM trimmed WHERE log = ?1",
     [PUT_DOC] = "INSERT INTO docs(kind, id, owner, version, body) VALUES (?1, ?2, ?3, ?4, ?5) "
                 "ON CONFLICT (kind, id) DO UPDATE SET owner = ?3, version = ?4, body = ?5",
     [REMOVE_DOC] = "DELETE FROM docs WHERE kind = ?1 AND id = ?2",
@@ -351,7 +360,9 @@ enum weir_status db_drop_log(struct db *db, uint64_t log_id)
     db_bind_number(statement_of(db, DROP_LOG), 1, log_id);
     if (db->failure != WEIR_OK) return db->failure;
     db_bind_number(statement_of(db, PUT_GARBAGE), 1, log_id);
+    db_bind_number(statement_of(db, DROP_TRIMMED), 1, log_id);
     enum weir_status st = run(db, DROP_LOG);
+    if (st == WEIR_OK) st = run(db, DROP_TRIMMED);
     if (st == WEIR_OK) st = run(db, PUT_GARBAGE);
     db->pending.has_garbage = true;
     return st;
@@ -368,6 +379,19 @@ enum weir_status db_put_events(struct db *db, uint64_t log_id, uint64_t first, u
     db_bind_number(s, 3, last);
     db_bind_bytes(s, 4, bytes);
     return run(db, PUT_EVENTS);
+}
+
+enum weir_status db_trim_log(struct db *db, struct weir_slice name, uint64_t before)
+{
+    if (db->failure != WEIR_OK) return db->failure;
+    for (enum write_statement i = TRIM_EVENTS; i <= PUT_TRIMMED; i++) {
+        sqlite3_stmt *s = statement_of(db, i);
+        db_bind_bytes(s, 1, name);
+        db_bind_number(s, 2, before);
+        enum weir_status st = run(db, i);
+        if (st != WEIR_OK) return st;
+    }
+    return WEIR_OK;
 }
 
 static WEIR_MUST_CHECK enum weir_status run_on(struct db *db, enum write_statement which,

@@ -70,6 +70,10 @@ WEIR_MUST_CHECK enum weir_status db_drop_log(struct db *db, uint64_t log_id);
 WEIR_MUST_CHECK enum weir_status db_put_events(struct db *db, uint64_t log_id, uint64_t first,
                                                uint64_t last, struct weir_slice bytes);
 
+/* Forgets rows of a log whose events are all before this one. No such log: nothing happens. */
+WEIR_MUST_CHECK enum weir_status db_trim_log(struct db *db, struct weir_slice name,
+                                             uint64_t before);
+
 /* An empty owner is a document of nobody. The words of passages are indexed (passage.h). */
 WEIR_MUST_CHECK enum weir_status db_put_doc(struct db *db, const struct doc *doc);
 WEIR_MUST_CHECK enum weir_status db_remove_doc(struct db *db, struct doc_key key);
@@ -128,10 +132,10 @@ WEIR_MUST_CHECK enum weir_status db_backup(struct db_reader *r, const char *path
                                            struct store_error *error);
 
 /*
- * SQLite's own integrity check, then ours: events of each log 1..last without gap or overlap,
- * each row's bytes as many well-formed frames as it says with the right ids, documents with
- * versions above 0, the index of passages as they are. WEIR_OK when it could be told, whatever it
- * was.
+ * SQLite's own integrity check, then ours: events of each log without gap or overlap up to its
+ * last, from 1 on or from where it was trimmed; each row's bytes as many well-formed frames as it
+ * says with the right ids, documents with versions above 0, the index of passages as they are.
+ * WEIR_OK when it could be told, whatever it was.
  */
 WEIR_MUST_CHECK enum weir_status db_check(struct db_reader *r, store_complaint_fn complain,
                                           void *user, uint64_t *n_wrong);

@@ -82,6 +82,7 @@ struct walk {
     uint64_t log;
     uint64_t last; /* that the log is said to have */
     uint64_t next; /* id that is due */
+    uint64_t kept; /* from here on all has to be there */
 };
 
 static void end_log(struct walk *w)
@@ -101,7 +102,8 @@ static void check_chunk(struct walk *w, sqlite3_stmt *row)
                  last);
         return;
     }
-    if (first != w->next)
+    bool was_trimmed = w->next == 1 && first > 1 && first <= w->kept;
+    if (first != w->next && !was_trimmed)
         complain(w->c, "log %" PRIu64 ": event %" PRIu64 " is due, a row begins with %" PRIu64,
                  w->log, w->next, first);
     if (!are_events(db_column_bytes(row, 4), first, last, &bad))
@@ -112,8 +114,10 @@ static void check_chunk(struct walk *w, sqlite3_stmt *row)
 
 static WEIR_MUST_CHECK enum weir_status check_logs(struct check *c)
 {
-    static const char sql[] = "SELECT logs.id, logs.last, chunks.first, chunks.last, bytes "
+    static const char sql[] = "SELECT logs.id, logs.last, chunks.first, chunks.last, bytes, "
+                              "coalesce(trimmed.before, 1) "
                               "FROM logs LEFT JOIN chunks ON chunks.log = logs.id "
+                              "LEFT JOIN trimmed ON trimmed.log = logs.id "
                               "ORDER BY logs.id, chunks.first";
     struct walk w = {.c = c};
     sqlite3_stmt *s = NULL;
@@ -123,7 +127,8 @@ static WEIR_MUST_CHECK enum weir_status check_logs(struct check *c)
         if (rc != SQLITE_ROW) break;
         if (db_column_number(s, 0) != w.log) {
             end_log(&w);
-            w = (struct walk){c, db_column_number(s, 0), db_column_number(s, 1), 1};
+            w = (struct walk){c, db_column_number(s, 0), db_column_number(s, 1), 1,
+                              db_column_number(s, 5)};
         }
         if (sqlite3_column_type(s, 2) != SQLITE_NULL) check_chunk(&w, s);
     }

@@ -13,6 +13,7 @@
  *            the index finds them
  *   docs     documents; the second index has only those with an owner
  *   garbage  logs that were dropped and have chunks left
+ *   trimmed  logs whose events before some id are not kept any more; whole rows have gone
  *   passages numbers of the documents of kind "passage", for the index of their words, "search";
  *            the view is how that sees them. A body is title, line feed, text. The owner is one
  *            word: a letter and hexadecimal digits
@@ -60,6 +61,8 @@ static const char *const steps[] = {
     " content='passage_texts', content_rowid='n', tokenize='weir');"
     "INSERT INTO passages(id) SELECT id FROM docs WHERE kind = x'70617373616765' ORDER BY id;"
     "INSERT INTO search(search) VALUES ('rebuild');",
+    /* 2 to 3 */
+    "CREATE TABLE trimmed(log INTEGER PRIMARY KEY, before INTEGER NOT NULL) STRICT;",
 };
 
 int64_t db_newest_version(void)

@@ -255,4 +255,5 @@ void index_fini(struct store *s)
     map_fini(&s->logs);
     map_fini(&s->overlay);
     mem_free(s->dropped);
+    trims_free(s->trims);
 }

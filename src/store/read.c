@@ -147,6 +147,7 @@ static enum weir_status add_row(void *user, uint64_t first, uint64_t last, struc
         return WEIR_LIMIT;
     }
     uint64_t due = g->last > 0 ? g->last + 1 : g->from;
+    if (g->last == 0 && first > due) return WEIR_NOT_FOUND; /* it was trimmed */
     if (first > due || last < due) return WEIR_CORRUPT;
     struct weir_slice rest = row_from(bytes, first, due);
     if (rest.len == 0) return WEIR_CORRUPT;

@@ -32,6 +32,7 @@ struct settling {
     struct list docs;
     uint64_t *dropped;
     size_t n_dropped;
+    struct trim *trims;
     uint64_t number;
     struct chunk **chunks; /* of one log, while it is written */
     size_t cap_chunks;
@@ -60,6 +61,8 @@ static void take_dirty(struct store *s, struct settling *t)
     t->n_dropped = s->n_dropped;
     s->dropped = NULL;
     s->n_dropped = s->cap_dropped = 0;
+    t->trims = s->trims;
+    s->trims = NULL;
     t->number = s->visible_number;
     s->oldest_pending_ns = 0;
 }
@@ -149,6 +152,8 @@ static WEIR_MUST_CHECK enum weir_status write_all(struct store *s, struct settli
         st = write_log(s, t, CONTAINER_OF(n, struct log, node));
     for (struct list_node *n = list_first(&t->docs); n && st == WEIR_OK; n = list_next(&t->docs, n))
         st = write_doc(s, CONTAINER_OF(n, struct pending_doc, node));
+    for (const struct trim *i = t->trims; i && st == WEIR_OK; i = i->next)
+        st = db_trim_log(s->db, slice_of(i->name, i->n_name), i->before);
     if (st == WEIR_OK) st = db_end(s->db, t->number);
     if (st != WEIR_OK) db_abort(s->db);
     return st;
@@ -230,6 +235,29 @@ static void give_back(struct store *s, struct settling *t, enum weir_status st)
     s->settle_status = st;
     pthread_mutex_unlock(&s->index_lock);
     mem_free(t->dropped);
+    /* Who trims says it again, some time. */
+    trims_free(t->trims);
+}
+
+void trims_free(struct trim *trims)
+{
+    for (struct trim *next; trims; trims = next) {
+        next = trims->next;
+        mem_free(trims);
+    }
+}
+
+enum weir_status store_trim(struct store *s, struct weir_slice log, uint64_t before)
+{
+    struct trim *t = mem_alloc(sizeof *t + log.len);
+    if (!t) return WEIR_NOMEM;
+    *t = (struct trim){.before = before, .n_name = log.len};
+    memcpy(t->name, log.ptr, log.len);
+    pthread_mutex_lock(&s->index_lock);
+    t->next = s->trims;
+    s->trims = t;
+    pthread_mutex_unlock(&s->index_lock);
+    return WEIR_OK;
 }
 
 enum weir_status settle_now(struct store *s)
@@ -239,7 +267,7 @@ enum weir_status settle_now(struct store *s)
     pthread_mutex_lock(&s->index_lock);
     take_dirty(s, &t);
     bool is_clean = t.number == s->settled_number && list_is_empty(&t.logs) &&
-                    list_is_empty(&t.docs) && t.n_dropped == 0;
+                    list_is_empty(&t.docs) && t.n_dropped == 0 && !t.trims;
     pthread_mutex_unlock(&s->index_lock);
     enum weir_status st = is_clean && !db_has_garbage(s->db) ? WEIR_OK : write_all(s, &t);
     give_back(s, &t, st);

@@ -198,6 +198,15 @@ void store_commit_run(struct store *s, struct commit_run *run);
 /* As store_commit(), but waits, and frees the commit. */
 struct commit_result store_commit_wait(struct store *s, struct commit *c);
 
+/*
+ * Events before `before` need not be kept: they go when the settler comes to it, as far as they lie
+ * in rows of their own. No promise is made of when, and after a crash it may have to be said again;
+ * so whoever trims remembers where readers may begin. Reading further back is WEIR_NOT_FOUND, and
+ * the stream of who was there ends. Ids go on as if nothing had happened. WEIR_NOMEM.
+ */
+WEIR_MUST_CHECK enum weir_status store_trim(struct store *s, struct weir_slice log,
+                                            uint64_t before);
+
 /* ---- reading logs ---- */
 
 struct log_state {

@@ -100,6 +100,13 @@ struct doc_cache {
     size_t n_bytes;
 };
 
+struct trim {
+    struct trim *next;
+    uint64_t before;
+    size_t n_name;
+    char name[];
+};
+
 struct read_job {
     struct job job;
     uint64_t from;
@@ -135,6 +142,7 @@ struct store {
     struct list clean, dirty;     /* index: logs */
     struct map overlay;           /* index: documents by kind, NUL, id */
     struct list dirty_docs;       /* index */
+    struct trim *trims;           /* index: what need not be kept */
     uint64_t *dropped;            /* index: ids of logs to drop from the database */
     size_t n_dropped, cap_dropped;
     uint64_t pending_bytes;         /* index */
@@ -175,6 +183,8 @@ struct store {
 };
 
 int64_t store_now_ms(struct store *s);
+
+void trims_free(struct trim *trims);
 
 /* ---- index (index.c); the lock is held unless a function says otherwise ---- */
 

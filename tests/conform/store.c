@@ -408,6 +408,60 @@ TEST(a_sealed_log_expires_when_its_time_has_come)
     store_close(s);
 }
 
+/* The first event that can be read. */
+static uint64_t oldest_of(struct store *s, const char *log, uint64_t last)
+{
+    for (uint64_t id = 1; id <= last; id++) {
+        struct log_read read;
+        store_read(s, weir_slice_of(log), id, 1, &read);
+        T_OK(read.status == WEIR_OK || read.status == WEIR_NOT_FOUND);
+        unsigned n = read.n_chunks;
+        for (unsigned i = 0; i < n; i++) chunk_unref(read.chunks[i]);
+        if (read.status == WEIR_OK && n > 0) return id;
+    }
+    return 0;
+}
+
+TEST(a_log_can_be_trimmed_and_goes_on)
+{
+    const char *folder = t_temp_dir();
+    struct store *s = open_store(folder);
+    uint64_t n_wrong = 0;
+    struct weir_buf text;
+    for (int i = 0; i < 10; i++) {
+        append_n(s, "a", 10);
+        T_EQ(store_settle(s), WEIR_OK);
+    }
+    append_n(s, "b", 3);
+    T_EQ(store_trim(s, SLICE("a"), 41), WEIR_OK);
+    T_EQ(store_trim(s, SLICE("b"), 1000), WEIR_OK);
+    T_EQ(store_trim(s, SLICE("nothing"), 7), WEIR_OK);
+    T_EQ(store_settle(s), WEIR_OK);
+    uint64_t oldest = oldest_of(s, "a", 100);
+    T_OK(oldest > 1 && oldest <= 41);
+    T_OK(oldest_of(s, "b", 3) >= 1); /* never without its newest event */
+    T_EQ(append(s, "a", "more").last, 101);
+    T_EQ(append(s, "b", "more").last, 4);
+    T_EQ(store_check(s, NULL, NULL, &n_wrong), WEIR_OK);
+    T_EQ(n_wrong, 0);
+    store_close(s);
+    s = open_store(folder);
+    weir_buf_init(&text, 1 << 20);
+    T_EQ(read_all(s, "a", 41, 1000, &text), 101);
+    T_EQ(oldest_of(s, "a", 101), oldest);
+    /* A new log of the name has nothing to do with it. */
+    struct commit *c = commit_new(0);
+    commit_drop(c, SLICE("a"));
+    T_EQ(store_commit_wait(s, c).status, WEIR_OK);
+    T_EQ(append(s, "a", "anew").last, 1);
+    T_EQ(store_settle(s), WEIR_OK);
+    T_EQ(oldest_of(s, "a", 1), 1);
+    T_EQ(store_check(s, NULL, NULL, &n_wrong), WEIR_OK);
+    T_EQ(n_wrong, 0);
+    weir_buf_fini(&text);
+    store_close(s);
+}
+
 TEST(a_wall_clock_that_jumps_expires_nothing)
 {
     struct fake_clock clock;
