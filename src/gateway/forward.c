@@ -31,6 +31,7 @@ enum {
     HTTP_TOO_MANY = 429,
     HTTP_INTERNAL = 500,
     HTTP_UNAVAILABLE = 503,
+    HTTP_NO_STATUS = 600,
 };
 
 struct forward {
@@ -345,18 +346,45 @@ static bool on_body(void *user, struct weir_slice bytes)
     return f->status == WEIR_OK && !is_broken && !rewriter_has_ended(f->rewriter);
 }
 
+/* Whether these bytes are an object, as every answer of both APIs is. */
+static bool is_object(struct weir_slice body)
+{
+    const struct weir_json *value;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    bool is_good = doc && weir_json_parse(doc, body, &value, NULL) == WEIR_OK &&
+                   weir_json_type_of(value) == WEIR_JSON_OBJECT;
+    weir_json_doc_free(doc);
+    return is_good;
+}
+
+/* A page of somebody in between, a redirect, an event stream that nobody asked for. */
+static void refuse_foreign(struct forward *f, int http_status)
+{
+    char why[WHY_BYTES];
+    bool is_error = http_status >= HTTP_BAD_REQUEST && http_status < HTTP_NO_STATUS;
+    snprintf(why, sizeof why, "the provider answered %d, and not in the form of its API",
+             http_status);
+    refuse(f, is_error ? http_status : HTTP_BAD_GATEWAY, why);
+}
+
 /* The provider's own words, with the values put back. */
 static void answer_gathered(struct forward *f, const struct fetch_result *result)
 {
     struct weir_buf shown;
-    if (result->http_status != HTTP_OK) {
+    int status = result->http_status;
+    if (status != HTTP_OK) {
         weir_buf_reset(&f->body);
         weir_buf_append_slice(&f->body, result->body);
+    }
+    bool is_status = status == HTTP_OK || (status >= HTTP_BAD_REQUEST && status < HTTP_NO_STATUS);
+    if (!is_status || !is_object(weir_buf_slice(&f->body))) {
+        refuse_foreign(f, status);
+        return;
     }
     weir_buf_init(&shown, 4 * (size_t)GATEWAY_ANSWER_BYTES);
     model_forward_blot(f->gateway->options.models, f->type, f->body.ptr, f->body.len);
     note(f, reveal_json(guard_tokens(f->guard), weir_buf_slice(&f->body), &shown));
-    struct gateway_answer a = {.http_status = result->http_status,
+    struct gateway_answer a = {.http_status = status,
                                .body = weir_buf_slice(&shown),
                                .retry_after = fetch_field_of(result->answer, "retry-after"),
                                .request_id = fetch_field_of(result->answer, "request-id")};

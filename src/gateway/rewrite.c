@@ -339,10 +339,12 @@ static enum weir_status openai_event(struct rewriter *r, struct weir_slice type)
 
 /* ---- events ---- */
 
-static enum weir_status pass_raw(struct rewriter *r, struct weir_slice type, struct weir_slice data)
+/* What is no object: nothing at all, another value, the mark of the end; or broken. */
+static enum weir_status pass_raw(struct rewriter *r, struct weir_slice type, struct weir_slice data,
+                                 bool is_broken)
 {
     r->event = NULL;
-    enum weir_status st = WEIR_OK;
+    enum weir_status st = data.len == 0 || !is_broken ? WEIR_OK : WEIR_UPSTREAM;
     if (r->wire == WIRE_OPENAI && weir_slice_is(data, "[DONE]")) {
         st = end_choices(r, -1);
         r->has_ended = true;
@@ -359,7 +361,7 @@ enum weir_status rewriter_event(struct rewriter *r, struct weir_slice type, stru
     enum weir_status st = weir_json_parse(r->doc, data, &value, NULL);
     if (st == WEIR_NOMEM) return st;
     if (st != WEIR_OK || weir_json_type_of(value) != WEIR_JSON_OBJECT)
-        return pass_raw(r, type, data);
+        return pass_raw(r, type, data, st != WEIR_OK);
     r->event = changeable(value);
     return r->wire == WIRE_ANTHROPIC ? anthropic_event(r, type) : openai_event(r, type);
 }

@@ -13,7 +13,7 @@
  * Reading: reveal_json() of each event's data, or of a whole answer.
  *
  * Thoughts keep their placeholders: a provider signs them, and refuses them when they come back
- * changed. Data that are no JSON pass as they are.
+ * changed.
  */
 #pragma once
 
@@ -35,7 +35,8 @@ struct rewriter *rewriter_new(enum wire wire, const struct token_map *tokens, re
                               void *user);
 void rewriter_free(struct rewriter *r); /* NULL is allowed */
 
-/* WEIR_LIMIT: too many parts, or an event that is too large; WEIR_NOMEM. */
+/* WEIR_LIMIT: too many parts, or an event that is too large; WEIR_UPSTREAM: its data are no JSON;
+ * WEIR_NOMEM. */
 WEIR_MUST_CHECK enum weir_status rewriter_event(struct rewriter *r, struct weir_slice type,
                                                 struct weir_slice data);
 WEIR_MUST_CHECK enum weir_status rewriter_end(struct rewriter *r);

@@ -228,6 +228,23 @@ def what_cannot_be_forwarded_is_said_in_the_same_form():
 
 
 @case
+def answers_in_no_form_of_the_api_are_refused():
+    with Upstream() as upstream, Gateway(upstream) as server:
+        for kind in FORMATS:
+            for do, status in (({"status": 200, "body": "<html>Log in</html>", "content_type": "text/html"}, 502),
+                               ({"status": 200, "body": "", "content_type": "application/json"}, 502),
+                               ({"status": 503, "body": "<html>Bad gateway</html>", "content_type": "text/html"}, 503),
+                               ({"redirect": "http://127.0.0.1:1/"}, 502)):
+                upstream.reset(key=KEY)
+                upstream.rules({"times": -1, "do": do})
+                for streams in (False, True):
+                    answer = server.post(kind, request(kind, stream=streams))
+                    equal(answer.status, status, (kind, do, answer.body))
+                    expect("not in the form" in json.loads(answer.body)["error"]["message"], "why", answer.body)
+                    expect(b"<html>" not in answer.body, "somebody else's page", answer.body)
+
+
+@case
 def what_stays_in_the_house_is_not_changed():
     with Upstream() as upstream, Gateway(upstream, external=False) as server:
         for kind in FORMATS:

@@ -278,7 +278,6 @@ TEST(what_is_unknown_passes_as_it_is)
     static const char *const events[] = {
         "{\"type\":\"ping\"}",
         "{\"type\":\"new\",\"x\":[1.50,{\"y\":12345678901234567890}]}",
-        "not json",
         "",
         "[1,2]",
         "{\"choices\":{}}",
@@ -295,6 +294,23 @@ TEST(what_is_unknown_passes_as_it_is)
         T_EQ(rewriter_event(r, SLICE("x"), weir_slice_of(events[i / 2])), WEIR_OK);
         T_EQ(h.n_events, 1);
         T_EQ_STR(weir_buf_slice(&h.last), events[i / 2]);
+        rewriter_free(r);
+        heard_fini(&h);
+    }
+    token_map_free(tokens);
+}
+
+TEST(events_that_are_no_json_break_a_stream)
+{
+    struct token_map *tokens = some_tokens();
+    static const char *const broken[] = {"not json", "{\"type\":", "<html>", "[DONE"};
+    for (size_t i = 0; i < sizeof broken / sizeof *broken; i++) {
+        struct heard h;
+        heard_init(&h, tokens);
+        struct rewriter *r = rewriter_new(WIRE_OPENAI, tokens, on_event, &h);
+        T_OK(r != NULL);
+        T_EQ(rewriter_event(r, SLICE("message"), weir_slice_of(broken[i])), WEIR_UPSTREAM);
+        T_EQ(h.n_events, 0);
         rewriter_free(r);
         heard_fini(&h);
     }
