@@ -54,7 +54,8 @@ TEST(a_database_of_the_first_schema_gets_an_index)
     struct db *db = open_db(folder);
     append(db, 1, "a", 1, 5);
     db_close(db);
-    change(folder, "DROP TABLE search; DROP VIEW passage_texts; DROP TABLE passages;"
+    change(folder, "DROP TABLE trimmed; DROP TABLE search; DROP VIEW passage_texts;"
+                   "DROP TABLE passages;"
                    "INSERT INTO docs VALUES (x'70617373616765', x'31', x'616e6e', 1, "
                    "CAST('title' || char(10) || 'an old needle' AS BLOB));"
                    "PRAGMA user_version=1");
