@@ -153,6 +153,27 @@ static void report_all(struct guard_report *r, const struct look *l)
     for (size_t i = 0; r && i < l->n_spans; i++) report_finding(r, &l->spans[i].at);
 }
 
+static void report_refused(struct guard_report *r, const struct look *l,
+                           const struct weir_json *request, const struct guard_item *item)
+{
+    if (!r || !item) return;
+    r->refused_what = "placeholder";
+    if (item->n_spans > 0)
+        r->refused_what =
+            shield_category_name((enum shield_category)l->spans[item->first_span].at.category);
+    if (item->kind == ITEM_BLIND) r->refused_what = shield_category_name(SHIELD_N_CATEGORIES);
+    guard_where(l, request, item, r->refused_at);
+}
+
+/* What nobody can look into, if that is refused. */
+static const struct guard_item *refused_blind(const struct look *l)
+{
+    if (shield_policy_sends_attachments(l->guard->policy)) return NULL;
+    for (size_t i = 0; i < l->n_items; i++)
+        if (l->items[i].kind == ITEM_BLIND) return &l->items[i];
+    return NULL;
+}
+
 /* ---- looking ---- */
 
 void look_init(struct look *l, const struct guard *g)
@@ -175,8 +196,7 @@ static enum weir_status look_at(struct look *l, enum guard_form form,
     enum weir_status st = guard_collect(l, form, request);
     if (st == WEIR_OK) st = guard_scan(l);
     if (st != WEIR_OK) return st;
-    bool is_refused = l->has_blind && !shield_policy_sends_attachments(l->guard->policy);
-    return is_refused ? WEIR_FORBIDDEN : WEIR_OK;
+    return refused_blind(l) ? WEIR_FORBIDDEN : WEIR_OK;
 }
 
 enum weir_status guard_find(const struct guard *g, enum guard_form form,
@@ -186,6 +206,7 @@ enum weir_status guard_find(const struct guard *g, enum guard_form form,
     look_init(&l, g);
     enum weir_status st = look_at(&l, form, request);
     if (st == WEIR_OK || st == WEIR_FORBIDDEN) report_all(report, &l);
+    if (st == WEIR_FORBIDDEN) report_refused(report, &l, request, refused_blind(&l));
     look_fini(&l);
     return st;
 }
@@ -259,9 +280,10 @@ enum weir_status guard_check(const struct guard *g, struct weir_slice body,
 struct redacting {
     struct guard *guard;
     const struct look *look;
-    size_t next;      /* item */
-    size_t n_before;  /* tokens of the map before this request */
-    size_t n_changed; /* strings so far that are not what they were */
+    size_t next;                      /* item */
+    size_t n_before;                  /* tokens of the map before this request */
+    size_t n_changed;                 /* strings so far that are not what they were */
+    const struct guard_item *refused; /* in whose place nothing can stand; NULL: none was */
 };
 
 static enum weir_status redact_item(struct redacting *r, const struct guard_item *item,
@@ -362,6 +384,7 @@ static enum weir_status put_fixed(struct redacting *r, const struct guard_item *
         weir_buf_fini(&text);
     }
     if (st == WEIR_OK) put_as_is(w, item->node, item->is_key);
+    if (st == WEIR_FORBIDDEN) r->refused = item;
     return st;
 }
 
@@ -399,6 +422,8 @@ static enum weir_status redact_once(struct guard *g, enum guard_form form,
     enum weir_status st = look_at(&l, form, request);
     if (st == WEIR_OK) st = guard_write(&w, request);
     if (st == WEIR_OK || st == WEIR_FORBIDDEN) report_all(report, &l);
+    if (st == WEIR_FORBIDDEN)
+        report_refused(report, &l, request, r.refused ? r.refused : refused_blind(&l));
     *n = l.n_spans;
     look_fini(&l);
     return st;

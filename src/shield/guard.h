@@ -53,11 +53,18 @@ const struct shield_policy *guard_policy(const struct guard *g);
 /* Whether requests to such a provider are its policy's business. */
 bool guard_covers(const struct guard *g, bool is_external);
 
+enum { GUARD_WHERE_BYTES = 192 };
+
 /* What was found, counted by what it is; no value is in it. */
 struct guard_report {
     size_t n;                           /* values that would be, or were, replaced */
     size_t counts[SHIELD_N_CATEGORIES]; /* of each category */
     struct weir_buf findings; /* JSON: [{"label","category","source"}…], each place once */
+    /* After WEIR_FORBIDDEN: what was refused, "attachment", a category's name, or "placeholder" for
+       text that only looks like one; NULL: nothing was. And where it stands, as
+       "messages[0].content[1].source.data"; empty: at the top. */
+    const char *refused_what;
+    char refused_at[GUARD_WHERE_BYTES];
 };
 void guard_report_init(struct guard_report *r);
 void guard_report_fini(struct guard_report *r);

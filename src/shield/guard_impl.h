@@ -49,6 +49,7 @@ struct guard_item {
     const struct weir_json *nested; /* the JSON inside */
     size_t n_head;                  /* base64: bytes before it, "data:text/plain;base64," */
     size_t first_span, n_spans;     /* in the look's list, once it is sorted */
+    size_t outer;                   /* the item whose string it is in; itself: in none */
     uint32_t group;                 /* texts next to each other have the same; 0: alone */
     enum item_kind kind;
     bool is_key; /* the member's name, not its value */
@@ -69,7 +70,6 @@ struct look {
     struct guard_span *spans;
     size_t n_spans, cap_spans;
     uint32_t last_group;
-    bool has_blind;
 };
 
 void look_init(struct look *l, const struct guard *g);
@@ -81,6 +81,10 @@ WEIR_MUST_CHECK enum weir_status guard_collect(struct look *l, enum guard_form f
 
 /* Finds the spans, in the order of the items and without overlaps. */
 WEIR_MUST_CHECK enum weir_status guard_scan(struct look *l);
+
+/* Where in the request an item stands, without anything private. */
+void guard_where(const struct look *l, const struct weir_json *request,
+                 const struct guard_item *item, char out[GUARD_WHERE_BYTES]);
 
 bool guard_is_allowed(const struct guard *g, struct weir_slice value);
 

@@ -113,6 +113,7 @@ struct walk {
     struct frame *frames; /* GUARD_DEPTH */
     size_t depth;
     unsigned n_nested; /* JSON texts that are open, one in the other */
+    size_t outer;      /* the first of them, an item */
     enum weir_status status;
     struct weir_slice role; /* of the message before, and its group */
     uint32_t message_group;
@@ -180,8 +181,11 @@ static struct guard_item *add_item(struct walk *w, const struct weir_json *node,
         else l->items = items, l->cap_items = cap;
     }
     if (w->status != WEIR_OK) return NULL;
-    struct guard_item *item = &l->items[l->n_items++];
+    struct guard_item *item = &l->items[l->n_items];
     *item = (struct guard_item){.node = node, .text = text, .kind = kind};
+    if (w->n_nested == 0) w->outer = l->n_items;
+    item->outer = w->outer;
+    l->n_items++;
     return item;
 }
 
@@ -263,7 +267,6 @@ static void take_base64(struct walk *w, const struct weir_json *node, size_t hea
     weir_buf_fini(&bytes);
     struct guard_item *item = add_item(w, node, is_text ? ITEM_BASE64 : ITEM_BLIND, kept);
     if (item) item->n_head = head;
-    if (!is_text) w->look->has_blind = true;
 }
 
 static bool has_scheme(struct weir_slice text)

@@ -624,3 +624,37 @@ TEST(a_guard_is_sealed_and_opened_again)
     guard_free(g);
     vault_close(v);
 }
+
+static void expect_refused(enum guard_form form, const char *json, const char *what, const char *at)
+{
+    struct guard_report report;
+    struct weir_buf out;
+    struct guard *g = make();
+    struct parsed p = parse(weir_slice_of(json));
+    guard_report_init(&report);
+    weir_buf_init(&out, 1 << 20);
+    T_EQ(guard_redact(g, form, p.value, &out, &report), WEIR_FORBIDDEN);
+    T_EQ_STR(weir_slice_of(report.refused_what), what);
+    T_EQ_STR(weir_slice_of(report.refused_at), at);
+    weir_buf_fini(&out);
+    guard_report_fini(&report);
+    weir_json_doc_free(p.doc);
+    guard_free(g);
+}
+
+TEST(what_is_refused_is_named_with_its_place_and_without_its_value)
+{
+    expect_refused(GUARD_ANTHROPIC,
+                   "{\"messages\":[{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":"
+                   "\"x\"},{\"type\":\"image\",\"source\":{\"type\":\"base64\",\"media_type\":"
+                   "\"image/png\",\"data\":\"iVBORw0KGgo=\"}}]}]}",
+                   "attachment", "messages[0].content[1].source.data");
+    expect_refused(GUARD_OPENAI,
+                   "{\"messages\":[],\"tools\":[{\"function\":{\"name\":\"a@x.org\"}}]}", "email",
+                   "tools[0].function.name");
+    expect_refused(GUARD_OPENAI, "{\"seed\":4012888888881881}", "credit_card", "seed");
+    expect_refused(GUARD_OPENAI, "{\"model\":\"[email_1]\"}", "placeholder", "model");
+    /* The names on the way may be private, too. */
+    expect_refused(GUARD_ANTHROPIC, "{\"thinking\":{\"a@x.org\":{\"b\":\"c@x.org\"}}}", "email",
+                   "thinking.…");
+}
