@@ -26,7 +26,7 @@ struct draft {
     struct guard *guard;
     uint64_t guard_version;
     struct weir_buf sealed;   /* the map, if it has changed */
-    struct weir_buf bodies;   /* of the new messages, one behind the other */
+    struct weir_buf bodies;   /* of the new messages, each a line */
     struct weir_buf text;     /* of one message */
     struct weir_buf redacted; /* the same */
     size_t ends[CHAT_MAX_MESSAGES];
@@ -193,6 +193,7 @@ static enum weir_status add_message(struct chat_draft *draft, const struct weir_
     weir_json_put_str(&d->bodies, at);
     weir_json_put_end_object(&d->bodies);
     d->ends[d->n_new++] = d->bodies.len;
+    weir_buf_append_char(&d->bodies, '\n');
     return weir_buf_status(&d->bodies);
 }
 
@@ -302,7 +303,7 @@ static void add_docs(const struct chat_draft *draft, struct commit *c)
     for (unsigned i = 0; i < d->n_new; i++) {
         commit_put(c, message_key(id, d->conversation.id, d->conversation.n_messages + i),
                    DOC_MUST_BE_NEW, owner, slice_of(d->bodies.ptr + at, d->ends[i] - at));
-        at = d->ends[i];
+        at = d->ends[i] + 1;
     }
     if (d->sealed.len > 0)
         commit_put(c, map_key(d->conversation.id), DOC_ANY_VERSION, owner,

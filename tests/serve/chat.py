@@ -341,6 +341,22 @@ def conversations_are_listed_read_and_deleted():
 
 
 @case
+def several_new_messages_of_one_request_are_all_kept():
+    said = [("user", "One"), ("assistant", "Two, ann@example.org"), ("user", "Three"), ("user", "Four, bob@example.org")]
+    body = {"messages": [{"role": role, "content": content} for role, content in said]}
+    with ChatServer(shared()) as server:
+        with Reply(server, "POST", DIRECT, body=body) as reply:
+            equal(types_of(check_whole(reply.rest()))[-1], "done")
+            kept = reply.conversation
+        body = {"messages": [{"role": "user", "content": text} for text in ("Five", "Six")], "conversationId": kept}
+        answer = server.ask("POST", DIRECT, JSON_FIELDS, to_json({**body, "stream": False}))
+        equal((answer.status, answer.json()["text"]), (200, LONG))
+        equal([(row["role"], row["content"]) for row in server.ask("GET", f"/v1/conversations/{kept}").json()["messages"]],
+              [*said, ("assistant", LONG), ("user", "Five"), ("user", "Six"), ("assistant", LONG)])
+        equal(server.ask("DELETE", f"/v1/conversations/{kept}").status, 204)
+
+
+@case
 def what_is_somebody_elses_is_not_there():
     with ChatServer(shared(), is_open=False) as server:
         ann, bob = keyed(server, "ann", "bob")

@@ -245,6 +245,34 @@ TEST(messages_that_are_stored_are_not_doubled)
     desk_close();
 }
 
+TEST(several_new_messages_are_stored_each_for_itself)
+{
+    struct made m;
+    struct weir_buf out;
+    desk_open(&plain);
+    stage->plans[0] = (struct plan){.deltas = {"Hello."}};
+    stage->plans[1] = (struct plan){.deltas = {"Fine."}};
+    run_with(&m,
+             "[{\"role\":\"user\",\"content\":\"I am a@example.org\"},"
+             "{\"role\":\"assistant\",\"content\":\"Yes, a@example.org?\"},"
+             "{\"role\":\"user\",\"content\":\"Write to b@example.org\"}]",
+             &nothing);
+    check_log("done");
+    T_OK(says(stage->asked[0], "I am [email_1]") && says(stage->asked[0], "Write to [email_2]"));
+    run_with(&m, "[{\"role\":\"user\",\"content\":\"1\"},{\"role\":\"user\",\"content\":\"2\"}]",
+             &(struct wish){.conversation = m.conversation});
+    check_log("done");
+    weir_buf_init(&out, TEXT_BYTES);
+    T_EQ(chats_conversation(desk.chats, SLICE("ann"), weir_slice_of(m.conversation), &out),
+         WEIR_OK);
+    weir_buf_append_char(&out, 0);
+    T_EQ(count(out.ptr, "\"role\":"), 7);
+    T_OK(says(out.ptr, "Yes, a@example.org?") && says(out.ptr, "Write to b@example.org"));
+    T_EQ(chats_delete(desk.chats, SLICE("ann"), weir_slice_of(m.conversation)), WEIR_OK);
+    weir_buf_fini(&out);
+    desk_close();
+}
+
 TEST(a_question_without_an_answer_may_be_asked_again)
 {
     struct made m;
