@@ -6,7 +6,10 @@
 #include "term_text.h"
 #include "view_line.h"
 
-enum { TEXT_BYTES = 16 << 20 };
+enum {
+    TEXT_BYTES = 128 << 20, /* more than a label of one event can become when it is made harmless */
+    PIECE_BYTES = 64 << 10, /* of longer texts, so that they need no room */
+};
 
 void plain_view_init(struct plain_view *v, FILE *notes, bool is_quiet)
 {
@@ -29,10 +32,14 @@ static void end_line(struct plain_view *v)
 static void print(struct plain_view *v, FILE *to, struct weir_slice text)
 {
     struct term_cleaner cleaner = {.n_held = 0};
-    weir_buf_reset(&v->text);
-    term_clean_feed(&cleaner, &v->text, text);
-    term_clean_end(&cleaner, &v->text);
-    if (v->text.len > 0) fwrite(v->text.ptr, 1, v->text.len, to);
+    do {
+        size_t len = text.len < PIECE_BYTES ? text.len : PIECE_BYTES;
+        weir_buf_reset(&v->text);
+        term_clean_feed(&cleaner, &v->text, slice_of(text.ptr, len));
+        text = slice_from(text, len);
+        if (text.len == 0) term_clean_end(&cleaner, &v->text);
+        if (v->text.len > 0) fwrite(v->text.ptr, 1, v->text.len, to);
+    } while (text.len > 0);
 }
 
 static void print_label(struct plain_view *v, FILE *to, struct weir_slice text)
@@ -169,17 +176,12 @@ void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_
     (void)output_flush();
 }
 
-void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer)
+void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer,
+                       struct weir_slice more)
 {
     /* It was begun again, or another follows. */
-    if (v->answer_round != answer->round) {
-        end_answer_line(v);
-        v->answer_seen = 0;
-        v->answer_round = answer->round;
-    }
-    struct weir_slice more = weir_ui_text_from(answer, v->answer_seen);
-    if (more.len == 0) return;
-    v->answer_seen = answer->end;
+    if (v->answer_round != answer->round) end_answer_line(v);
+    v->answer_round = answer->round;
     v->is_middle = more.ptr[more.len - 1] != '\n';
     print(v, stdout, more);
     (void)output_flush();

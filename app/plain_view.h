@@ -17,9 +17,8 @@ struct plain_view {
     FILE *notes;
     bool is_quiet;                  /* the answer alone */
     char speaker[PLAIN_NAME_BYTES]; /* whose thoughts the line at hand is */
-    uint64_t answer_seen;           /* how much of a streamed answer was written, */
-    unsigned answer_round;          /* and of which */
-    bool is_middle;                 /* the last character of it was no line end */
+    unsigned answer_round;          /* of a streamed answer: which of them is written, */
+    bool is_middle;                 /* and whether its last character was no line end */
     bool has_complained;            /* what has failed was told */
     bool is_ended;                  /* by plain_view_end() */
     struct weir_buf text;
@@ -38,8 +37,9 @@ void plain_view_line(struct plain_view *v, struct weir_slice label, struct weir_
 void plain_view_aside(struct plain_view *v, const struct weir_ui *state, struct weir_slice type,
                       const struct weir_json *data);
 
-/* What was written of a streamed answer since the last call. */
-void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer);
+/* A piece of a streamed answer, as weir_ui_text has it on_add. */
+void plain_view_answer(struct plain_view *v, const struct weir_ui_text *answer,
+                       struct weir_slice more);
 
 /* A streamed answer has ended, or its stream has. */
 void plain_view_end(struct plain_view *v, const struct weir_ui *state);

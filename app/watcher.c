@@ -90,6 +90,16 @@ static void print_json(struct watcher *w, const struct weir_sse_event *event)
     (void)output_flush();
 }
 
+/* ---- plain lines ---- */
+
+/* The answer of a turn is shown when it is complete, and by others as it comes. */
+static void print_answer(void *user, const struct weir_ui_text *answer, struct weir_slice more)
+{
+    struct watcher *w = user;
+    bool is_streamed = w->dialect != WATCHER_OPEN && w->dialect != WATCHER_TURN;
+    if (is_streamed && !w->view && !w->options.is_json) plain_view_answer(&w->plain, answer, more);
+}
+
 /* ---- which stream it is ---- */
 
 static bool is_model_event(const struct weir_sse_event *event, const struct weir_json *data,
@@ -115,6 +125,13 @@ static bool open_message(struct watcher *w)
     return w->message != NULL;
 }
 
+/* What comes cannot be read on, and why is told. */
+static void break_off(struct watcher *w, enum weir_status st)
+{
+    w->is_broken = true;
+    watcher_disconnected(w, weir_status_name(st), weir_status_text(st), false);
+}
+
 /* One message may follow another on the same stream. */
 static void take_model_event(struct watcher *w, const struct weir_sse_event *event,
                              const struct weir_json *data)
@@ -125,8 +142,8 @@ static void take_model_event(struct watcher *w, const struct weir_sse_event *eve
                                (w->model_dialect == WEIR_OPENAI && data != NULL &&
                                 weir_json_first(weir_json_get_str(data, "choices")) != NULL));
     if ((!w->message || is_next) && !open_message(w)) return;
-    if (weir_message_event(w->message, event) != WEIR_OK) w->is_broken = true;
-    if (!w->view && !w->options.is_json) plain_view_answer(&w->plain, &w->state.answer);
+    enum weir_status st = weir_message_event(w->message, event);
+    if (st != WEIR_OK) break_off(w, st);
 }
 
 /* ---- events ---- */
@@ -189,10 +206,7 @@ static void take_streamed(struct watcher *w, const struct weir_sse_event *event,
         return;
     }
     if (w->view) view_event(w->view, type, data);
-    else if (!w->options.is_json) {
-        plain_view_answer(&w->plain, &w->state.answer);
-        plain_view_aside(&w->plain, &w->state, type, data);
-    }
+    else if (!w->options.is_json) plain_view_aside(&w->plain, &w->state, type, data);
     if (!was_over && w->state.phase >= WEIR_UI_COMPLETED) end_one(w);
 }
 
@@ -265,7 +279,8 @@ void watcher_disconnected(struct watcher *w, const char *code, const char *why, 
     bool has_ended = watcher_is_complete(w);
     weir_ui_disconnected(&w->state, code, why);
     w->is_cut = is_cut && !has_ended;
-    if (w->options.is_json || (has_ended && is_noted(w))) fprintf(stderr, "weir: %s\n", why);
+    if (w->options.is_json || (has_ended && is_noted(w)))
+        fprintf(stderr, "weir: %s (%s)\n", why, code);
 }
 
 void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq)
@@ -279,9 +294,9 @@ void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq)
 
 bool watcher_feed(struct watcher *w, struct weir_slice bytes)
 {
-    if (weir_sse_feed(w->sse, bytes.ptr, bytes.len) == WEIR_OK) return true;
-    w->is_broken = true;
-    return false;
+    enum weir_status st = weir_sse_feed(w->sse, bytes.ptr, bytes.len);
+    if (st != WEIR_OK) break_off(w, st);
+    return st == WEIR_OK;
 }
 
 /* ---- keys and signals ---- */
@@ -471,6 +486,8 @@ struct watcher *watcher_new(const struct watcher_options *options)
     w->keys = options->guest ? options->guest->keys : &w->own_keys;
     weir_ui_init(&w->state);
     weir_ui_tick(&w->state, now_ns());
+    w->state.answer.on_add = print_answer;
+    w->state.answer.add_user = w;
     plain_view_init(&w->plain, options->notes, options->is_quiet);
     weir_buf_init(&w->line, OUTPUT_LINE_MAX_BYTES);
     w->doc = weir_json_doc_new(0);

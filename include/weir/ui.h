@@ -37,7 +37,8 @@ WEIR_BEGIN
  *
  * 1. weir_ui_text_init() with the most bytes to keep.
  * 2. weir_ui_text_add() as text comes; weir_ui_text_clear() when it begins again.
- * 3. weir_ui_text_from() for what a reader has not seen; `round` tells that it began again.
+ * 3. weir_ui_text_from() for what a reader has not seen; `round` tells that it began again. A
+ *    reader that wants all of it, however much comes at once, sets on_add.
  * 4. weir_ui_text_fini().
  *
  * The struct is the caller's, the bytes are the text's.
@@ -59,6 +60,9 @@ struct weir_ui_text {
     bool is_lossy;  /* bytes could not be kept for lack of memory */
     size_t n_segments;
     struct weir_ui_segment segments[WEIR_UI_SEGMENTS]; /* the newest; older ones are in the first */
+    /* Each piece as it comes, whole, also what is too long to be kept; may be NULL. */
+    void (*on_add)(void *user, const struct weir_ui_text *t, struct weir_slice more);
+    void *add_user;
 };
 
 WEIR_API void weir_ui_text_init(struct weir_ui_text *t, size_t max_bytes);

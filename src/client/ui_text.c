@@ -54,6 +54,7 @@ void weir_ui_text_add(struct weir_ui_text *t, struct weir_slice more, uint64_t n
     add_segment(t, more.len, now_ns);
     t->end += more.len;
     t->sum = crc32c(t->sum, more);
+    if (t->on_add) t->on_add(t->add_user, t, more);
     if (more.len >= t->max_bytes) {
         weir_buf_reset(&t->bytes);
         more = slice_from(more, more.len - t->max_bytes);

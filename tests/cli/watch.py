@@ -178,15 +178,18 @@ def from_last(events, n=None, keep_open=None, head=HEAD):
     return part
 
 
-MODEL = b"".join(
-    f"event: {event['type']}\ndata: {json.dumps(event)}\n\n".encode() for event in (
+def model_bytes(text):
+    return b"".join(frame(event, event["type"]) for event in (
         {"type": "message_start", "message": {"id": "m", "type": "message", "role": "assistant",
                                               "content": [], "model": "x", "usage": {}}},
         {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": ""}},
-        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Yes."}},
+        {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": text}},
         {"type": "content_block_stop", "index": 0},
         {"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": {}},
         {"type": "message_stop"}))
+
+
+MODEL = model_bytes("Yes.")
 
 
 def full_backlog():
@@ -376,6 +379,22 @@ class Watch(Tests):
                 result = self.watch(server.url, "--body", "{}")
                 self.count.check(result.code == 1 and '"stream": true' in result.err, "a hint",
                                  result.err)
+
+    def test_large(self):
+        """What comes at once is written whole, up to the longest line, which has a name."""
+        for text, shown in (("x" * 10_000_000, "x" * 10_000_000),
+                            ("\u00e9\u0085" * 1_000_000, "\u00e9<U+0085>" * 1_000_000)):
+            for how in ((), ("--quiet",)):
+                result = run(self.weir, "watch", "-", *how, data=model_bytes(text))
+                self.count.check(result.code == 0 and self.text(result) == shown + "\n",
+                                 f"a delta of {len(text)} characters {how}", str(len(result.out)))
+        chat = frame({"text": "y" * 3_000_000}, "token", "msg_1:1") + frame({}, "done", "msg_1:2")
+        result = run(self.weir, "watch", "-", data=chat)
+        self.count.check(result.out == b"y" * 3_000_000 + b"\n", "a chat's", str(len(result.out)))
+        for how in ((), ("--quiet",), ("--json",)):
+            result = run(self.weir, "watch", "-", *how, data=b"data: " + b"a" * (17 << 20) + b"\n\n")
+            self.count.check(result.code == 1 and "(line_too_long)" in result.err,
+                             f"a line that is too long {how}", f"{result.code} {result.err}")
 
     def test_keys_of_others(self):
         """A key goes to nobody but the server that it was configured for."""

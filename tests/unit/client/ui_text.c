@@ -53,6 +53,29 @@ TEST(too_many_segments_join_at_the_old_end)
     weir_ui_text_fini(&t);
 }
 
+static void gather(void *user, const struct weir_ui_text *t, struct weir_slice more)
+{
+    (void)t;
+    weir_buf_append_slice(user, more);
+}
+
+TEST(a_listener_gets_what_is_too_long_to_be_kept)
+{
+    struct weir_ui_text t;
+    struct weir_buf all;
+    weir_ui_text_init(&t, 4);
+    weir_buf_init(&all, 100);
+    t.on_add = gather;
+    t.add_user = &all;
+    add(&t, "0123456789", 1);
+    add(&t, "", 2);
+    add(&t, "ab", 3);
+    T_EQ_STR(weir_buf_slice(&all), "0123456789ab");
+    T_EQ_STR(weir_ui_text_from(&t, 10), "ab");
+    weir_buf_fini(&all);
+    weir_ui_text_fini(&t);
+}
+
 TEST(the_oldest_bytes_give_way)
 {
     struct weir_ui_text t;
