@@ -341,9 +341,10 @@ static enum weir_status put_number(struct redacting *r, const struct guard_item 
     }
     struct guard_span *span = &r->look->spans[item->first_span];
     span->at.start = 0;
-    span->at.end = item->text.len;
+    span->at.end = weir_json_text(item->node).len;
     struct guard_item whole = *item;
     whole.n_spans = 1;
+    whole.text = weir_json_text(item->node);
     return put_text(r, &whole, w);
 }
 

@@ -44,7 +44,7 @@ enum item_kind {
 
 struct guard_item {
     const struct weir_json *node;
-    struct weir_slice text;         /* base64: decoded; the arena's */
+    struct weir_slice text;         /* base64: decoded; a number: without exponent; the arena's */
     struct weir_slice parent, name; /* the members it stands in, where they say what it is */
     const struct weir_json *nested; /* the JSON inside */
     size_t n_head;                  /* base64: bytes before it, "data:text/plain;base64," */
@@ -100,6 +100,23 @@ struct guard_view {
 bool guard_view_is_needed(struct weir_slice text);
 WEIR_MUST_CHECK enum weir_status guard_view_make(struct guard_view *v, struct weir_slice text);
 void guard_view_fini(struct guard_view *v);
+
+/* ---- media: what bytes are ---- */
+
+struct guard_data_url {
+    struct weir_slice type;
+    size_t n_head; /* bytes up to its comma, that one too */
+    bool is_base64;
+};
+
+/* "data:TYPE…,…" as a whole, with spaces before it. */
+bool guard_data_url(struct weir_slice text, struct guard_data_url *out);
+/* Whether such a type is one of text. */
+bool guard_media_is_text(struct weir_slice type);
+/* Whether they can be read, and are what they show. */
+bool guard_bytes_are_text(struct weir_slice bytes);
+/* Whether a text is nothing but base64, and long enough to be bytes of something. */
+bool guard_is_base64(struct weir_slice text);
 
 /* ---- base64, and JSON in strings ---- */
 

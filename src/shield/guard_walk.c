@@ -106,6 +106,7 @@ struct frame {
     uint32_t group;
     struct weir_slice parent, name; /* members it stands in; of free ones only */
     bool is_nested;                 /* the root of JSON that is a string */
+    bool is_strange;                /* in a member that nobody knows */
 };
 
 struct walk {
@@ -117,6 +118,7 @@ struct walk {
     enum weir_status status;
     struct weir_slice role; /* of the message before, and its group */
     uint32_t message_group;
+    bool is_request; /* not any JSON, and any text */
 };
 
 /* Where a value is: what it is given by the container it stands in. */
@@ -125,6 +127,7 @@ struct spot {
     uint32_t group;
     struct weir_slice parent, name;
     const struct weir_json *in; /* NULL: nothing */
+    bool is_strange;
 };
 
 static bool is_one_of(const char *names, struct weir_slice name)
@@ -202,7 +205,8 @@ static void push(struct walk *w, const struct weir_json *node, const struct spot
                        .group = spot->group,
                        .parent = spot->parent,
                        .name = spot->name,
-                       .is_nested = is_nested};
+                       .is_nested = is_nested,
+                       .is_strange = spot->is_strange};
     w->n_nested += is_nested;
 }
 
@@ -223,25 +227,6 @@ static void take_text(struct walk *w, const struct weir_json *node, const struct
     if (inside) push(w, inside, &free_spot, true);
 }
 
-static bool is_readable(struct weir_slice bytes)
-{
-    if (utf8_valid_prefix(bytes) != bytes.len) return false;
-    for (size_t i = 0; i < bytes.len; i++) {
-        unsigned char c = (unsigned char)bytes.ptr[i];
-        if (c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != '\f') return false;
-    }
-    return true;
-}
-
-/* How long "data:…;base64," is at the beginning of a text; 0: it is not there. */
-static size_t data_head(struct weir_slice text)
-{
-    static const char mark[] = ";base64,";
-    if (text.len < 5 || strncasecmp(text.ptr, "data:", 5) != 0) return 0;
-    const char *at = memmem(text.ptr, text.len < 256 ? text.len : 256, mark, sizeof mark - 1);
-    return at ? (size_t)(at - text.ptr) + sizeof mark - 1 : 0;
-}
-
 static struct weir_slice keep(struct walk *w, struct weir_slice bytes)
 {
     char *copy = arena_alloc(&w->look->arena, bytes.len + 1);
@@ -253,13 +238,18 @@ static struct weir_slice keep(struct walk *w, struct weir_slice bytes)
     return slice_of(copy, bytes.len);
 }
 
+static void take_blind(struct walk *w, const struct weir_json *node)
+{
+    add_item(w, node, ITEM_BLIND, slice_of(NULL, 0));
+}
+
 static void take_base64(struct walk *w, const struct weir_json *node, size_t head)
 {
     struct weir_buf bytes;
     struct weir_slice text = weir_json_text(node);
     weir_buf_init(&bytes, GUARD_BYTES);
-    bool is_text =
-        guard_base64_read(&bytes, slice_from(text, head)) && is_readable(weir_buf_slice(&bytes));
+    bool is_text = guard_base64_read(&bytes, slice_from(text, head)) &&
+                   guard_bytes_are_text(weir_buf_slice(&bytes));
     struct weir_slice kept = slice_of(NULL, 0);
     /* Without memory nobody knows what it is. */
     if (bytes.status != WEIR_OK && w->status == WEIR_OK) w->status = bytes.status;
@@ -275,14 +265,54 @@ static bool has_scheme(struct weir_slice text)
            (text.len >= 8 && strncasecmp(text.ptr, "https://", 8) == 0);
 }
 
+/* Whether a text is a web address that is the thing itself; if so, it is taken. */
+static bool take_data_url(struct walk *w, const struct weir_json *node, const struct spot *spot)
+{
+    struct guard_data_url url;
+    if (!guard_data_url(weir_json_text(node), &url)) return false;
+    bool is_text = url.type.len == 0 || guard_media_is_text(url.type);
+    if (!is_text) take_blind(w, node);
+    else if (url.is_base64) take_base64(w, node, url.n_head);
+    else take_text(w, node, spot);
+    return true;
+}
+
+/* Whether what stands next to some bytes says that they are no text. */
+static bool is_said_to_be_none(const struct spot *spot)
+{
+    struct weir_slice type = weir_json_text(weir_json_get_str(spot->in, "media_type"));
+    if (type.len == 0) type = weir_json_text(weir_json_get_str(spot->in, "mime_type"));
+    /* Only sound has a format. */
+    return type.len > 0 ? !guard_media_is_text(type)
+                        : weir_json_get_str(spot->in, "format") != NULL;
+}
+
 /* The bytes of a document, or where it is. */
 static void take_data(struct walk *w, const struct weir_json *node, const struct spot *spot)
 {
-    struct weir_slice text = weir_json_text(node);
-    size_t head = data_head(text);
     bool is_text = weir_slice_is(weir_json_text(weir_json_get_str(spot->in, "type")), "text");
-    if (head == 0 && (is_text || has_scheme(text))) take_text(w, node, spot);
-    else take_base64(w, node, head);
+    if (take_data_url(w, node, spot)) return;
+    if (is_text || has_scheme(weir_json_text(node))) take_text(w, node, spot);
+    else if (is_said_to_be_none(spot)) take_blind(w, node);
+    else take_base64(w, node, 0);
+}
+
+/* Members of which the provider alone knows what is in them, and who made them. */
+static bool is_sealed(struct weir_slice name)
+{
+    return is_one_of("encrypted_content encrypted_index thought_signature thoughtSignature "
+                     "signature ",
+                     name);
+}
+
+/* A text, which may be a document where nobody expects one. */
+static void take_any(struct walk *w, const struct weir_json *node, const struct spot *spot)
+{
+    if (!w->is_request) take_text(w, node, spot);
+    else if (take_data_url(w, node, spot)) return;
+    else if (spot->is_strange && !is_sealed(spot->name) && guard_is_base64(weir_json_text(node)))
+        take_base64(w, node, 0);
+    else take_text(w, node, spot);
 }
 
 static void take_string(struct walk *w, const struct weir_json *node, const struct spot *spot)
@@ -293,15 +323,52 @@ static void take_string(struct walk *w, const struct weir_json *node, const stru
     case P_NAME: add_item(w, node, ITEM_NAME, weir_json_text(node)); return;
     case P_MEDIA:
     case P_DATA: take_data(w, node, spot); return;
-    default: take_text(w, node, spot);
+    default: take_any(w, node, spot);
     }
+}
+
+enum { MOST_DIGITS = 40 };
+
+/* The exponent of a JSON number, from its sign on; one beyond all is MOST_DIGITS + 1. */
+static long exponent_of(struct weir_slice text)
+{
+    long v = 0;
+    bool is_negative = text.len > 0 && text.ptr[0] == '-';
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] >= '0' && text.ptr[i] <= '9' && v <= MOST_DIGITS)
+            v = v * 10 + (text.ptr[i] - '0');
+    if (v > MOST_DIGITS) v = MOST_DIGITS + 1;
+    return is_negative ? -v : v;
+}
+
+/* A whole number with a point or an exponent as its digits, if those are not too many. */
+static struct weir_slice plain_number(struct walk *w, struct weir_slice text)
+{
+    char digits[MOST_DIGITS];
+    size_t i = 0;
+    long n = 0, point = -1;
+    for (; i < text.len && (text.ptr[i] | 0x20) != 'e'; i++) {
+        if (text.ptr[i] == '.') point = n;
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') continue;
+        if (n == MOST_DIGITS) return text;
+        digits[n++] = text.ptr[i];
+    }
+    if (point < 0 && i == text.len) return text;
+    if (point < 0) point = n;
+    if (i < text.len) point += exponent_of(slice_from(text, i + 1));
+    while (n < point && n < MOST_DIGITS) digits[n++] = '0';
+    while (n > 0 && n > point && digits[n - 1] == '0') n--;
+    if (n != point) return text;
+    size_t first = 0;
+    while ((long)first < n && digits[first] == '0') first++;
+    return keep(w, slice_of(digits + first, (size_t)n - first));
 }
 
 static void take_number(struct walk *w, const struct weir_json *node, const struct spot *spot)
 {
     bool is_fixed = spot->place == P_WORD || spot->place == P_NAME;
-    struct guard_item *item =
-        add_item(w, node, is_fixed ? ITEM_NAME : ITEM_NUMBER, weir_json_text(node));
+    struct guard_item *item = add_item(w, node, is_fixed ? ITEM_NAME : ITEM_NUMBER,
+                                       plain_number(w, weir_json_text(node)));
     if (!item) return;
     item->parent = spot->parent;
     item->name = spot->name;
@@ -349,7 +416,7 @@ static bool is_in_group(const struct frame *f, struct weir_slice name, enum plac
 static void visit_member(struct walk *w, struct frame *f, const struct weir_json *node)
 {
     struct weir_slice name = weir_json_key(node);
-    struct spot spot = {.place = P_FREE, .in = f->node};
+    struct spot spot = {.place = P_FREE, .in = f->node, .is_strange = f->is_strange};
     bool is_known = member_place(f->place, name, &spot.place);
     if (!is_known) {
         bool is_fixed = f->place == P_WORD || f->place == P_NAME;
@@ -358,6 +425,7 @@ static void visit_member(struct walk *w, struct frame *f, const struct weir_json
         spot.parent = f->name;
         spot.name = name;
         if (is_fixed) spot.place = f->place;
+        spot.is_strange = f->is_strange || f->place != P_FREE;
     }
     if (is_in_group(f, name, spot.place)) spot.group = group_in(w, f, node, spot.place);
     visit(w, node, &spot);
@@ -365,8 +433,11 @@ static void visit_member(struct walk *w, struct frame *f, const struct weir_json
 
 static void visit_element(struct walk *w, struct frame *f, const struct weir_json *node)
 {
-    struct spot spot = {
-        .place = element_place(f->place), .parent = f->parent, .name = f->name, .in = f->node};
+    struct spot spot = {.place = element_place(f->place),
+                        .parent = f->parent,
+                        .name = f->name,
+                        .in = f->node,
+                        .is_strange = f->is_strange};
     spot.group = group_in(w, f, node, spot.place);
     visit(w, node, &spot);
 }
@@ -395,6 +466,7 @@ enum weir_status guard_collect(struct look *l, enum guard_form form,
     bool is_list = weir_json_type_of(request) == WEIR_JSON_ARRAY;
     struct spot root = {.place = is_list ? P_MESSAGES : P_BODY};
     if (form == GUARD_VALUE) root.place = P_FREE;
+    w.is_request = form != GUARD_VALUE;
     visit(&w, request, &root);
     run(&w);
     mem_free(w.frames);

@@ -658,3 +658,80 @@ TEST(what_is_refused_is_named_with_its_place_and_without_its_value)
     expect_refused(GUARD_ANTHROPIC, "{\"thinking\":{\"a@x.org\":{\"b\":\"c@x.org\"}}}", "email",
                    "thinking.…");
 }
+
+#define B64_PDF "JVBERi0xLjQgYWxpY2VAZXhhbXBsZS5vcmc="
+#define B64_RAW                                                                                    \
+    "AP/+gGFsaWNlQGV4YW1wbGUub3JnAP/+gGFsaWNlQGV4YW1wbGUub3JnAP/+gGFsaWNlQGV4YW1wbGUub3JnAP/+gA=="
+#define BLOCK(text) "{\"messages\":[{\"role\":\"user\",\"content\":[{" text "}]}]}"
+
+TEST(what_says_that_it_is_no_text_is_refused_whatever_its_bytes_are)
+{
+    static const struct {
+        const char *json, *at;
+    } cases[] = {
+        {BLOCK("\"type\":\"document\",\"source\":{\"type\":\"base64\",\"media_type\":"
+               "\"application/pdf\",\"data\":\"" B64_PDF "\"}"),
+         "messages[0].content[0].source.data"},
+        {BLOCK("\"type\":\"document\",\"source\":{\"type\":\"base64\",\"media_type\":"
+               "\"text/plain\",\"data\":\"" B64_PDF "\"}"),
+         "messages[0].content[0].source.data"},
+        {BLOCK("\"type\":\"image\",\"source\":{\"type\":\"url\",\"url\":"
+               "\"data:image/svg+xml,%3Csvg%3E\"}"),
+         "messages[0].content[0].source.url"},
+        {BLOCK("\"type\":\"file\",\"file\":{\"file_data\":\"data:application/pdf;base64," B64_PDF
+               "\"}"),
+         "messages[0].content[0].file.file_data"},
+        {BLOCK("\"type\":\"input_file\",\"file_data\":\"data:application/pdf;base64," B64_PDF "\""),
+         "messages[0].content[0].file_data"},
+        {BLOCK("\"type\":\"video_url\",\"video_url\":{\"url\":\" DATA:video/mp4;BASE64,AAAA\"}"),
+         "messages[0].content[0].video_url.url"},
+        {BLOCK("\"type\":\"input_audio\",\"input_audio\":{\"data\":\"YWJj\",\"format\":\"wav\"}"),
+         "messages[0].content[0].input_audio.data"},
+        {BLOCK("\"type\":\"new\",\"payload\":\"" B64_RAW "\""), "messages[0].content[0].payload"},
+        {"{\"x\":{\"y\":[\"" B64_RAW "\"]}}", "x.y[0]"},
+        {BLOCK("\"type\":\"text\",\"text\":\"data:image/png;base64,iVBORw0KGgo=\""),
+         "messages[0].content[0].text"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect_refused(GUARD_OPENAI, cases[i].json, "attachment", cases[i].at);
+}
+
+TEST(what_is_text_in_truth_is_not_refused)
+{
+    static const char *const cases[] = {
+        BLOCK("\"type\":\"text\",\"text\":\"data: image/png, and data:image/png are words\""),
+        BLOCK("\"type\":\"tool_use\",\"id\":\"t\",\"name\":\"n\",\"input\":{\"x\":\"" B64_RAW
+              "\"}"),
+        BLOCK("\"type\":\"web_search_result\",\"encrypted_content\":\"" B64_RAW "\""),
+        BLOCK("\"type\":\"new\",\"sha\":"
+              "\"9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f0"
+              "0a08\""),
+        BLOCK("\"type\":\"document\",\"source\":{\"type\":\"base64\",\"media_type\":"
+              "\"application/json; charset=utf-8\",\"data\":\"e30=\"}"),
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++)
+        expect(GUARD_OPENAI, cases[i], cases[i]);
+}
+
+TEST(a_number_is_private_however_it_is_written)
+{
+    static const char *const cases[] = {"4012888888881881.0", "4012888888881881e0",
+                                        "4.012888888881881e15", "4012888888881881000E-3"};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char json[80];
+        struct weir_buf out;
+        struct guard *g = make();
+        snprintf(json, sizeof json, "{\"x\":%s}", cases[i]);
+        T_EQ(redact(g, GUARD_VALUE, json, &out), WEIR_OK);
+        T_EQ_STR(weir_buf_slice(&out), "{\"x\":\"[credit_card_1]\"}");
+        weir_buf_fini(&out);
+        guard_free(g);
+    }
+    expect_refused(GUARD_OPENAI, "{\"seed\":4012888888881881.0}", "credit_card", "seed");
+    expect_refused(GUARD_OPENAI, "{\"temperature\":4.012888888881881e15}", "credit_card",
+                   "temperature");
+    expect_refused(GUARD_OPENAI, "{\"max_tokens\":40128888888818.81E+2}", "credit_card",
+                   "max_tokens");
+    expect_refused(GUARD_OPENAI, "{\"n\":0.4012888888881881e16}", "credit_card", "n");
+    expect(GUARD_VALUE, "[1.5,1e400,-0.0,1e-400,0e0,1E5]", "[1.5,1e400,-0.0,1e-400,0e0,1E5]");
+}
