@@ -6,7 +6,11 @@
 #include "base/slice.h"
 #include "local_server.h"
 
-enum { PAGE_MEMBERS = 100, CURSOR_BYTES = 128 };
+enum {
+    PAGE_MEMBERS = 100,
+    CURSOR_BYTES = 128,
+    EMPTY_PAGES = 1000, /* in a row: a page may be without one that is wanted, but not all are */
+};
 
 struct reading {
     const struct client_config *config;
@@ -14,6 +18,8 @@ struct reading {
     struct weir_json_doc *doc;
     struct weir_json *list;
     char cursor[CURSOR_BYTES]; /* of the next page; "": the first, or none is left */
+    char mark[CURSOR_BYTES];   /* one of the cursors before it */
+    unsigned n_pages, n_empty; /* read so far; without a member, since the last with one */
     char *why;
 };
 
@@ -51,6 +57,20 @@ static bool take_cursor(struct reading *r, const struct weir_json *page)
     return cursor.len == 0 || (cursor.len < CURSOR_BYTES && local_server_is_name(r->cursor));
 }
 
+/*
+ * Whether the list leads nowhere: a server that names a page again goes on for ever. The mark is
+ * set anew at each power of two, so a circle of any length comes by it.
+ */
+static bool is_circle(struct reading *r, size_t n_members)
+{
+    r->n_pages++;
+    r->n_empty = n_members == 0 ? r->n_empty + 1 : 0;
+    if (r->cursor[0] == '\0') return false;
+    if (strcmp(r->cursor, r->mark) == 0 || r->n_empty == EMPTY_PAGES) return true;
+    if ((r->n_pages & (r->n_pages - 1)) == 0) memcpy(r->mark, r->cursor, sizeof r->mark);
+    return false;
+}
+
 static enum weir_status read_page(struct reading *r)
 {
     struct control_answer answer = {0};
@@ -63,6 +83,12 @@ static enum weir_status read_page(struct reading *r)
         if (st == WEIR_OK && !take_cursor(r, page)) st = WEIR_BAD_REQUEST;
         if (st != WEIR_OK)
             snprintf(r->why, REMOTE_WHY_BYTES, "the list cannot be read: %s", weir_status_text(st));
+        if (st == WEIR_OK && is_circle(r, weir_json_count(weir_json_get_str(page, "data")))) {
+            snprintf(r->why, REMOTE_WHY_BYTES,
+                     "%s: the list has no end: its pages come again, or are empty",
+                     client_config_server(r->config));
+            st = WEIR_CONFLICT;
+        }
         weir_json_doc_free(doc);
     }
     weir_buf_fini(&answer.body);

@@ -4,10 +4,13 @@
 
 `weir turns` and `weir memory` from outside: alone, with a server on the folder, and over the network.
 """
+import http.server
 import json
+import re
 import subprocess
 import sys
 import tempfile
+import threading
 import urllib.request
 
 from support import ROOT, Counter, program, run
@@ -106,9 +109,49 @@ def check_network(tests, url):
     tests.count.check(wrong.code == 1 and "WEIR_KEY" in wrong.err, "a wrong key", wrong.err)
 
 
+class Lists(http.server.BaseHTTPRequestHandler):
+    """A server of lists whose pages are those of `page`, by the number of their cursor."""
+
+    def do_GET(self):
+        found = re.search(r"cursor=c(\d+)", self.path)
+        body = json.dumps(self.server.page(int(found.group(1)) if found else 0)).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+def check_circles(weir, count):
+    """Lists that have no end are given up, and long ones with empty pages are not."""
+    def page(n, members, following):
+        return {"data": [{"id": f"x{n}"}] * members,
+                "next_cursor": None if following is None else f"c{following}"}
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Lists) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for name, pages, code in (
+                ("the same page, empty", lambda n: page(n, 0, 7), 1),
+                ("the same page", lambda n: page(n, 1, 7), 1),
+                ("a circle", lambda n: page(n, 1, 5 + (n - 4) % 7), 1),
+                ("empty pages for ever", lambda n: page(n, 0, n + 1), 1),
+                ("a few empty pages", lambda n: page(n, n == 20, n + 1 if n < 20 else None), 0)):
+            server.page = pages
+            for command in ("turns", "memory", "documents"):
+                result = run(weir, command, "--json", "--url",
+                             f"http://127.0.0.1:{server.server_port}")
+                said = "no end" in result.err if code else len(result.out.splitlines()) == 1
+                count.check(result.code == code and said, f"{name}: {command}",
+                            f"{result.code} {result.out[:200]} {result.err}")
+        server.shutdown()
+
+
 def main():
     weir = program()
     count = Counter()
+    check_circles(weir, count)
     with tempfile.TemporaryDirectory() as folder:
         tests = Tests(weir, folder, count)
         imported = run(weir, "import", str(PEOPLE / "p01_daily.csv"), "--data", folder, "--quiet")
