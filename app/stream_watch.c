@@ -173,6 +173,8 @@ static void on_open(void *user)
     struct watching *w = user;
     weir_buf_reset(&w->held); /* what was not confirmed comes again */
     watcher_connected(w->watcher);
+    bool is_again = w->wish->kind == WEIR_STREAM_ANY && w->has_events && !w->has_ids;
+    if (is_again && !w->is_durable) watcher_restarted(w->watcher);
 }
 
 /*
@@ -185,6 +187,13 @@ static bool is_enough(const struct watching *w, const struct weir_stream_error *
            watcher_is_complete(w->watcher) && (!w->has_ids || error->n_failed > 1);
 }
 
+/* A model's message without ids: another one is paid for, and says something else. */
+static bool is_lost(const struct watching *w)
+{
+    return w->wish->kind == WEIR_STREAM_ANY && watcher_is_model(w->watcher) && !w->has_ids &&
+           !w->is_durable;
+}
+
 static void on_error(void *user, const struct weir_stream_error *error)
 {
     struct watching *w = user;
@@ -194,6 +203,12 @@ static void on_error(void *user, const struct weir_stream_error *error)
     if (is_enough(w, error)) {
         w->is_closed = true;
         w->closed = WEIR_OK;
+    } else if (is_lost(w)) {
+        w->is_closed = true;
+        w->closed = error->status;
+        size_t len = strlen(why);
+        snprintf(why + len, sizeof why - len, "; a model's message is not asked for again");
+        watcher_disconnected(w->watcher, weir_status_name(error->status), why, true);
     } else if (!error->is_final) {
         watcher_reconnecting(w->watcher, why, error->retry_in_ms);
     } else {

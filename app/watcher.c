@@ -283,13 +283,31 @@ void watcher_disconnected(struct watcher *w, const char *code, const char *why, 
         fprintf(stderr, "weir: %s (%s)\n", why, code);
 }
 
+bool watcher_is_model(const struct watcher *w)
+{
+    return w->dialect == WATCHER_MODEL;
+}
+
+/* Something about the stream that belongs between its events. */
+static void note(struct watcher *w, const char *text)
+{
+    if (w->view) view_line(w->view, SLICE("weir:"), weir_slice_of(text));
+    else fprintf(stderr, "weir: %s\n", text);
+}
+
+void watcher_restarted(struct watcher *w)
+{
+    if (!w->view && !w->options.is_json) plain_view_end(&w->plain, &w->state);
+    begin_again(w);
+    note(w, "the stream began again: what follows may have been shown before");
+}
+
 void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq)
 {
     char text[GAP_BYTES];
     snprintf(text, sizeof text, "events %llu to %llu are no longer kept by the server",
              (unsigned long long)first_seq, (unsigned long long)last_seq);
-    if (w->view) view_line(w->view, SLICE("weir:"), weir_slice_of(text));
-    else fprintf(stderr, "weir: %s\n", text);
+    note(w, text);
 }
 
 bool watcher_feed(struct watcher *w, struct weir_slice bytes)

@@ -100,6 +100,12 @@ void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms);
 /* For good. is_cut: something had come of it, which is now incomplete. */
 void watcher_disconnected(struct watcher *w, const char *code, const char *why, bool is_cut);
 
+/* Whether it is a model's message, of either form. */
+bool watcher_is_model(const struct watcher *w);
+
+/* It is read from its beginning again: what is there of it ends here, and a line says so. */
+void watcher_restarted(struct watcher *w);
+
 /* Something to know about the stream: these events are no longer kept. */
 void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq);
 

@@ -319,6 +319,29 @@ class Watch(Tests):
             self.count.check(["z" in r[0] for r in server.requests][:1] == [True]
                              and "Last-Event-ID: b" in server.requests[-1][0], "from its last id")
 
+    def test_cut_without_ids(self):
+        """Nothing says where to go on: a model is not asked again, and others begin anew."""
+        openai = frame({"object": "chat.completion.chunk",
+                        "choices": [{"index": 0, "delta": {"content": "Hello"}}]})
+        for name, part, text in (("Anthropic", MODEL[:MODEL.index(b"event: content_block_stop")], "Yes."),
+                                 ("OpenAI", openai, "Hello")):
+            for how in ((), ("--json",)):
+                with Server(HEAD + b"retry: 1\n\n" + part) as server:
+                    result = self.watch(server.url, *how)
+                    self.count.check(result.code == 3 and len(server.requests) == 1
+                                     and "is not asked for again" in result.err
+                                     and (how or self.text(result) == text + "\n"),
+                                     f"{name} {how}", f"{result.code} {result.out} {result.err}")
+        token = frame({"text": "Hello"}, "token")
+        with Server(HEAD + b"retry: 1\n\n" + token, HEAD + token + frame({}, "done")) as server:
+            result = self.watch(server.url)
+            self.count.check(result.code == 0 and self.text(result) == "Hello\nHello\n"
+                             and result.err.count("the stream began again") == 1,
+                             "another stream begins again", f"{result.out} {result.err}")
+        with Server(HEAD + b"retry: 1\n\nid: 1\n" + token, HEAD + b"id: 2\n" + token, NOTHING) as server:
+            result = self.watch(server.url)
+            self.count.check("began again" not in result.err, "one with ids goes on", result.err)
+
     def test_durable(self):
         """Streams that say themselves where to go on; tests/serve/client_others.py has real ones."""
         def control(**data):
