@@ -10,6 +10,7 @@
 #include "base/slice.h"
 #include "base/utf8.h"
 #include "shield/guard_impl.h"
+#include "shield/scan_impl.h"
 
 enum { HEAD_BYTES = 512 /* of "data:…," with all its parameters */ };
 
@@ -111,16 +112,15 @@ bool guard_data_url(struct weir_slice text, struct guard_data_url *out)
 bool guard_is_base64(struct weir_slice text)
 {
     enum { SHORTEST = 64 };
-    bool is_hex = true;
+    unsigned seen = 0;
     size_t n = 0;
     for (size_t i = 0; i < text.len; i++) {
-        char c = text.ptr[i];
-        bool is_letter = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
-        bool is_digit = c >= '0' && c <= '9';
-        if (is_space(c) && c != ' ') continue;
-        if (!is_letter && !is_digit && !memchr("+/-_=", c, 5)) return false;
-        is_hex = is_hex && (is_digit || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'));
+        unsigned char c = (unsigned char)text.ptr[i];
+        if (c == '\n' || c == '\r' || c == '\t') continue;
+        if (!(shield_bytes[c] & BYTE_ALNUM) && !memchr("+/-_=", c, 5)) return false;
+        seen |= shield_bytes[c] & BYTE_HEX ? 1U : 2U;
         n++;
     }
-    return n >= SHORTEST && !is_hex;
+    /* Hashes are of hex digits alone. */
+    return n >= SHORTEST && (seen & 2U);
 }

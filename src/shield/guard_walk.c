@@ -341,25 +341,34 @@ static long exponent_of(struct weir_slice text)
     return is_negative ? -v : v;
 }
 
+/* The digits of a number before its exponent, and where its point is; false: too many. */
+static bool read_digits(struct weir_slice text, char digits[MOST_DIGITS], long *n, long *point)
+{
+    *n = 0;
+    *point = -1;
+    for (size_t i = 0; i < text.len; i++) {
+        if (text.ptr[i] == '.') *point = *n;
+        if (text.ptr[i] < '0' || text.ptr[i] > '9') continue;
+        if (*n == MOST_DIGITS) return false;
+        digits[(*n)++] = text.ptr[i];
+    }
+    if (*point < 0) *point = *n;
+    return true;
+}
+
 /* A whole number with a point or an exponent as its digits, if those are not too many. */
 static struct weir_slice plain_number(struct walk *w, struct weir_slice text)
 {
     char digits[MOST_DIGITS];
-    size_t i = 0;
-    long n = 0, point = -1;
-    for (; i < text.len && (text.ptr[i] | 0x20) != 'e'; i++) {
-        if (text.ptr[i] == '.') point = n;
-        if (text.ptr[i] < '0' || text.ptr[i] > '9') continue;
-        if (n == MOST_DIGITS) return text;
-        digits[n++] = text.ptr[i];
-    }
-    if (point < 0 && i == text.len) return text;
-    if (point < 0) point = n;
-    if (i < text.len) point += exponent_of(slice_from(text, i + 1));
+    long n, point;
+    size_t mantissa = 0, first = 0;
+    while (mantissa < text.len && (text.ptr[mantissa] | 0x20) != 'e') mantissa++;
+    bool is_plain = mantissa == text.len && !memchr(text.ptr, '.', text.len);
+    if (is_plain || !read_digits(slice_of(text.ptr, mantissa), digits, &n, &point)) return text;
+    if (mantissa < text.len) point += exponent_of(slice_from(text, mantissa + 1));
     while (n < point && n < MOST_DIGITS) digits[n++] = '0';
     while (n > 0 && n > point && digits[n - 1] == '0') n--;
     if (n != point) return text;
-    size_t first = 0;
     while ((long)first < n && digits[first] == '0') first++;
     return keep(w, slice_of(digits + first, (size_t)n - first));
 }
