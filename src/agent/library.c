@@ -146,7 +146,7 @@ static void put_seen(struct weir_buf *out, const struct library_map *m, const st
 {
     struct weir_buf title;
     weir_buf_init(&title, LIBRARY_ANSWER_BYTES);
-    if (r->is_redacted) library_map_restore(m, r->title, &title);
+    if (r->is_redacted) library_map_restore_line(m, r->title, &title);
     else weir_buf_append_slice(&title, r->title);
     put_record(out, r, weir_buf_slice(&title));
     if (weir_buf_status(&title) != WEIR_OK) out->status = title.status;
@@ -213,16 +213,15 @@ static struct weir_slice first_line(struct weir_slice text)
     return line;
 }
 
-/* The first heading or line, without signs that nobody sees. */
-static void put_own_title(struct weir_buf *out, const struct library_text *t)
+/* The first heading or line of a text as it is stored, without signs that nobody sees. */
+static void put_own_title(struct weir_buf *out, struct weir_slice text, bool is_markdown)
 {
-    struct weir_slice line = first_line(t->text);
+    struct weir_slice line = first_line(text);
     struct weir_slice heading;
-    if (t->is_markdown && cut_heading(line, &heading) > 0 && heading.len > 0) line = heading;
+    if (is_markdown && cut_heading(line, &heading) > 0 && heading.len > 0) line = heading;
+    line.len = token_cut(line, LIBRARY_TITLE_BYTES);
     while (line.len > 0 && is_blank(slice_of(line.ptr + line.len - 1, 1))) line.len--;
-    size_t most = line.len < LIBRARY_TITLE_BYTES ? line.len : LIBRARY_TITLE_BYTES;
-    while (most > 0 && most < line.len && ((unsigned char)line.ptr[most] & 0xC0) == 0x80) most--;
-    for (size_t i = 0; i < most; i++) {
+    for (size_t i = 0; i < line.len; i++) {
         bool is_seen = (unsigned char)line.ptr[i] >= ' ' && line.ptr[i] != 0x7F;
         weir_buf_append_char(out, is_seen ? line.ptr[i] : ' ');
     }
@@ -246,15 +245,18 @@ static WEIR_MUST_CHECK enum weir_status redact(struct writing *w)
     weir_buf_reset(&w->title);
     weir_buf_reset(&w->text);
     weir_buf_reset(&w->plain_title);
-    if (w->given->title.len > 0) weir_buf_append_slice(&w->plain_title, w->given->title);
-    else put_own_title(&w->plain_title, w->given);
-    enum weir_status st = weir_buf_status(&w->plain_title);
-    if (st == WEIR_OK)
-        st = library_map_redact(&w->map, weir_buf_slice(&w->plain_title), &w->title, &w->report);
-    if (st == WEIR_OK) st = library_map_redact(&w->map, w->given->text, &w->text, &w->report);
+    enum weir_status st = library_map_redact(&w->map, w->given->text, &w->text, &w->report);
+    if (st != WEIR_OK) return st;
+    /* A text's own title is cut, which must not leave a part of a value. */
+    if (w->given->title.len == 0)
+        put_own_title(&w->title, weir_buf_slice(&w->text), w->given->is_markdown);
+    else st = library_map_redact(&w->map, w->given->title, &w->title, &w->report);
     w->now.title = weir_buf_slice(&w->title);
     w->now.is_redacted = w->map.is_redacting;
-    return st;
+    if (w->now.is_redacted) library_map_restore_line(&w->map, w->now.title, &w->plain_title);
+    else weir_buf_append_slice(&w->plain_title, w->now.title);
+    if (st == WEIR_OK) st = weir_buf_status(&w->title);
+    return st == WEIR_OK ? weir_buf_status(&w->plain_title) : st;
 }
 
 static WEIR_MUST_CHECK enum weir_status put_passages(struct writing *w)
@@ -346,7 +348,7 @@ static WEIR_MUST_CHECK enum weir_status write_text(struct writing *w, struct wei
     struct weir_json_doc *values = weir_json_doc_new(RECORD_VALUES_BYTES);
     if (!values) return WEIR_NOMEM;
     weir_buf_init(&w->title, TITLE_LINE_BYTES);
-    weir_buf_init(&w->plain_title, TITLE_LINE_BYTES);
+    weir_buf_init(&w->plain_title, LIBRARY_ANSWER_BYTES);
     weir_buf_init(&w->text, REDACTED_BYTES);
     clock_format(w->now.updated_at, clock_wall_ms(w->l->clock));
     w->now.is_markdown = w->given->is_markdown;

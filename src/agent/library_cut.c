@@ -50,18 +50,10 @@ static void look_for_fence(struct cutter *c, struct weir_slice line)
     else if (c->fence == line.ptr[0]) c->fence = 0;
 }
 
-static struct weir_slice cut_to(struct weir_slice s, size_t most)
-{
-    if (s.len <= most) return s;
-    s.len = most;
-    while (s.len > 0 && ((unsigned char)s.ptr[s.len] & 0xC0) == 0x80) s.len--;
-    return s;
-}
-
 static void note_heading(struct cutter *c, unsigned level, struct weir_slice text)
 {
     if (level > CUT_LEVELS) return;
-    c->headings[level - 1] = cut_to(text, CUT_HEADING_BYTES);
+    c->headings[level - 1] = slice_of(text.ptr, token_cut(text, CUT_HEADING_BYTES));
     for (size_t i = level; i < CUT_LEVELS; i++) c->headings[i] = (struct weir_slice){0};
 }
 
@@ -85,19 +77,6 @@ static size_t last_behind(struct weir_slice window, const char *mark)
     return 0;
 }
 
-/* Without any sign to cut at: in front of an open placeholder, between characters. */
-static size_t cut_hard(struct weir_slice rest)
-{
-    size_t end = CUT_MOST_BYTES;
-    for (size_t i = 1; i < TOKEN_MAX_BYTES; i++) {
-        if (rest.ptr[end - i] == ']') break;
-        if (rest.ptr[end - i] != '[') continue;
-        return end - i;
-    }
-    while (((unsigned char)rest.ptr[end] & 0xC0) == 0x80) end--;
-    return end;
-}
-
 static size_t cut_soft(struct weir_slice rest)
 {
     static const char *const marks[] = {"\n\n", "\n", ". ", "。", " "};
@@ -106,7 +85,7 @@ static size_t cut_soft(struct weir_slice rest)
         size_t end = last_behind(window, marks[i]);
         if (end > 0) return end;
     }
-    return cut_hard(rest);
+    return token_cut(rest, CUT_MOST_BYTES);
 }
 
 /*

@@ -76,6 +76,9 @@ WEIR_MUST_CHECK enum weir_status library_map_put(struct library_map *m, struct l
                                                  struct commit *c);
 void library_map_remove(struct library_map *m, struct library *l, struct commit *c);
 void library_map_restore(const struct library_map *m, struct weir_slice text, struct weir_buf *out);
+/* A title or heading: on one line, even if a value has several. */
+void library_map_restore_line(const struct library_map *m, struct weir_slice text,
+                              struct weir_buf *out);
 
 /* ---- library.c ---- */
 

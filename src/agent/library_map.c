@@ -50,7 +50,7 @@ void library_map_close(struct library_map *m)
 enum weir_status library_map_redact(struct library_map *m, struct weir_slice text,
                                     struct weir_buf *out, struct guard_report *report)
 {
-    if (m->is_redacting) return guard_redact_text(m->guard, text, out, report);
+    if (m->is_redacting) return guard_redact_fresh_text(m->guard, text, out, report);
     weir_buf_append_slice(out, text);
     return weir_buf_status(out);
 }
@@ -80,4 +80,13 @@ void library_map_restore(const struct library_map *m, struct weir_slice text, st
     restorer_init(&r, guard_tokens(m->guard), RESTORE_TEXT);
     restorer_feed(&r, text, out);
     restorer_end(&r, out);
+}
+
+void library_map_restore_line(const struct library_map *m, struct weir_slice text,
+                              struct weir_buf *out)
+{
+    size_t at = out->len;
+    library_map_restore(m, text, out);
+    for (; at < out->len; at++)
+        if ((unsigned char)out->ptr[at] < ' ' || out->ptr[at] == 0x7F) out->ptr[at] = ' ';
 }

@@ -84,7 +84,7 @@ static void put_shown(struct searching *s, bool is_hidden, struct weir_slice tex
                       struct weir_buf *out)
 {
     weir_buf_reset(out);
-    if (is_hidden) library_map_restore(&s->map, text, out);
+    if (is_hidden) library_map_restore_line(&s->map, text, out);
     else weir_buf_append_slice(out, text);
 }
 

@@ -28,6 +28,7 @@
 #include "call/ask.h"
 #include "chat/chat.h"
 #include "data/shelf.h"
+#include "shield/restore.h"
 
 enum {
     CHATS_MAGIC = 0x63686174,
@@ -231,7 +232,8 @@ WEIR_MUST_CHECK enum weir_status values_load(struct chats *c, struct weir_slice 
                                              struct guard **out);
 WEIR_MUST_CHECK enum weir_status values_copy(struct chats *c, const struct guard *g,
                                              struct guard **out);
-void values_restore_text(const struct guard *g, struct weir_slice text, struct weir_buf *out);
+void values_restore_text(const struct guard *g, enum restore_form form, struct weir_slice text,
+                         struct weir_buf *out);
 /* Hands a copy of the guard to whoever reads the reply, from now on. */
 WEIR_MUST_CHECK enum weir_status values_publish(struct chats *c, struct reply *r,
                                                 const struct guard *g);

@@ -121,7 +121,8 @@ static enum weir_status compare(struct draft *d, const struct weir_json *given,
 {
     struct weir_buf plain;
     weir_buf_init(&plain, CHAT_BODY_BYTES);
-    values_restore_text(d->guard, weir_json_text(weir_json_get_str(stored, "content")), &plain);
+    values_restore_text(d->guard, RESTORE_TEXT,
+                        weir_json_text(weir_json_get_str(stored, "content")), &plain);
     weir_buf_reset(&d->text);
     message_put_text(&d->text, weir_json_get_str(given, "content"));
     *is_same = slice_eq(weir_buf_slice(&plain), weir_buf_slice(&d->text)) &&

@@ -218,9 +218,8 @@ static enum weir_status write_question(struct pass *p, const char *id, int64_t d
 /* A question is short, whatever it is about. */
 static void cut_preview(struct weir_buf *text)
 {
-    size_t len = PREVIEW_BYTES;
-    if (text->len <= len) return;
-    while (len > 0 && ((unsigned char)text->ptr[len] & 0xC0) == 0x80) len--;
+    size_t len = token_cut(weir_buf_slice(text), PREVIEW_BYTES);
+    if (text->len == len) return;
     text->len = len;
     weir_buf_append_str(text, "…");
 }
@@ -329,7 +328,7 @@ static enum weir_status keep_plain(void *user, unsigned n, const struct weir_jso
     weir_buf_init(&body, CHAT_BODY_BYTES);
     weir_buf_init(&plain, CHAT_BODY_BYTES);
     weir_json_put_value(&body, message);
-    enum weir_status st = guard_restore(p->attempt->guard, weir_buf_slice(&body), &plain);
+    enum weir_status st = guard_reveal(p->attempt->guard, weir_buf_slice(&body), &plain);
     if (st == WEIR_OK) st = weir_buf_status(&plain);
     if (st == WEIR_OK)
         flow_save(p->step, &(struct flow_save){.key = message_key(id, p->conversation, n),

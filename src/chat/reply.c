@@ -106,8 +106,7 @@ enum weir_status pass_say(struct pass *p, struct weir_slice text)
     enum weir_status st = WEIR_OK;
     weir_buf_init(&json, CHAT_EVENT_BYTES);
     while (st == WEIR_OK && text.len > 0) {
-        size_t n = text.len < TOKEN_BYTES ? text.len : TOKEN_BYTES;
-        while (n < text.len && n > 1 && ((unsigned char)text.ptr[n] & 0xC0) == 0x80) n--;
+        size_t n = token_cut(text, TOKEN_BYTES);
         weir_buf_reset(&json);
         put_token(&json, slice_of(text.ptr, n));
         st = pass_emit(p, "token", &json);
@@ -184,7 +183,7 @@ static enum weir_status add_text(struct pass *p, bool is_user, bool is_new, stru
     struct weir_buf plain;
     weir_buf_init(&plain, CHAT_BODY_BYTES);
     if (is_new) {
-        values_restore_text(p->attempt->guard, text, &plain);
+        values_restore_text(p->attempt->guard, RESTORE_PRIVATE, text, &plain);
         if (is_user && p->preview.len > 0) weir_buf_append_char(&p->preview, '\n');
         if (is_user) weir_buf_append_slice(&p->preview, text);
         text = weir_buf_slice(&plain);

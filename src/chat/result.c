@@ -147,7 +147,7 @@ static enum weir_status restore_map(const struct guard *g, struct weir_slice jso
     for (const struct weir_json *m = weir_json_first(map); st == WEIR_OK && m;
          m = weir_json_next(m)) {
         weir_buf_init(&plain, CHAT_BODY_BYTES);
-        values_restore_text(g, weir_json_key(m), &plain);
+        values_restore_text(g, RESTORE_TEXT, weir_json_key(m), &plain);
         weir_json_put_key_slice(out, weir_json_key(m));
         weir_json_put_string(out, weir_buf_slice(&plain));
         st = weir_buf_status(&plain);

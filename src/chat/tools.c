@@ -36,9 +36,14 @@ static void begin_event(struct weir_buf *json, const char *id)
     weir_json_put_str(json, id);
 }
 
-/* Any JSON as it may be stored; the map has grown, maybe, and is kept first. */
-static enum weir_status put_redacted(struct pass *p, struct weir_slice json, struct weir_buf *out)
+/*
+ * Any JSON as it may be stored; the map has grown, maybe, and is kept first. What a model says has
+ * placeholders; what comes from tools has none, whatever it looks like.
+ */
+static enum weir_status put_redacted(struct pass *p, bool is_models, struct weir_slice json,
+                                     struct weir_buf *out)
 {
+    struct guard *g = p->attempt->guard;
     const struct weir_json *value;
     if (chats_action(p->chats, p->wish) == PII_OFF) {
         weir_buf_append_slice(out, json);
@@ -47,7 +52,8 @@ static enum weir_status put_redacted(struct pass *p, struct weir_slice json, str
     struct weir_json_doc *doc = weir_json_doc_new(CHAT_JSON_BYTES);
     if (!doc) return WEIR_NOMEM;
     enum weir_status st = weir_json_parse(doc, json, &value, NULL);
-    if (st == WEIR_OK) st = guard_redact(p->attempt->guard, GUARD_VALUE, value, out, NULL);
+    if (st == WEIR_OK && is_models) st = guard_redact(g, GUARD_VALUE, value, out, NULL);
+    else if (st == WEIR_OK) st = guard_redact_fresh(g, GUARD_VALUE, value, out, NULL);
     if (st == WEIR_OK) st = pass_keep_values(p);
     weir_json_doc_free(doc);
     return st == WEIR_OK ? weir_buf_status(out) : st;
@@ -67,7 +73,7 @@ static enum weir_status tell_call(struct work *w)
     weir_json_put_string(&json, w->name);
     weir_json_put_key(&json, "args");
     enum weir_status st = weir_buf_status(&args);
-    if (st == WEIR_OK) st = put_redacted(p, weir_buf_slice(&args), &json);
+    if (st == WEIR_OK) st = put_redacted(p, true, weir_buf_slice(&args), &json);
     weir_json_put_end_object(&json);
     if (st == WEIR_OK) st = pass_emit(p, "tool_call", &json);
     weir_buf_fini(&json);
@@ -119,7 +125,7 @@ static void tell_citation(void *user, struct weir_slice source_id, struct weir_s
     put_member(&plain, "title", title);
     put_member(&plain, "snippet", snippet);
     weir_json_put_end_object(&plain);
-    w->status = put_redacted(p, weir_buf_slice(&plain), &json);
+    w->status = put_redacted(p, false, weir_buf_slice(&plain), &json);
     if (w->status == WEIR_OK && !is_cited(&p->reply->transcript, weir_buf_slice(&json)))
         w->status = pass_emit(p, "citation", &json);
     weir_buf_fini(&plain);
@@ -132,7 +138,7 @@ static enum weir_status tell_result(struct work *w, struct weir_slice result)
     weir_buf_init(&json, CHAT_EVENT_BYTES);
     begin_event(&json, w->id);
     weir_json_put_key(&json, "result");
-    enum weir_status st = put_redacted(w->pass, result, &json);
+    enum weir_status st = put_redacted(w->pass, false, result, &json);
     weir_json_put_end_object(&json);
     if (st == WEIR_OK) st = pass_emit(w->pass, "tool_result", &json);
     weir_buf_fini(&json);
@@ -147,7 +153,7 @@ static enum weir_status tell_error(struct work *w, const char *why)
     weir_json_put_str(&quoted, why);
     begin_event(&json, w->id);
     weir_json_put_key(&json, "error");
-    enum weir_status st = put_redacted(w->pass, weir_buf_slice(&quoted), &json);
+    enum weir_status st = put_redacted(w->pass, false, weir_buf_slice(&quoted), &json);
     weir_json_put_end_object(&json);
     if (st == WEIR_OK) st = pass_emit(w->pass, "tool_error", &json);
     weir_buf_fini(&json);
@@ -247,7 +253,7 @@ static struct work work_of(struct pass *p, struct weir_slice name, const struct 
 
 /* ---- results ---- */
 
-/* The member of its end that counts, with values, as JSON. */
+/* The member of its end that counts, with values, as JSON; it will be redacted again. */
 static enum weir_status put_plain(struct pass *p, const struct said *end, bool is_error,
                                   struct weir_buf *out)
 {
@@ -256,7 +262,7 @@ static enum weir_status put_plain(struct pass *p, const struct said *end, bool i
     struct weir_json_doc *doc = weir_json_doc_new(CHAT_JSON_BYTES);
     if (!doc) return WEIR_NOMEM;
     weir_buf_init(&plain, CHAT_BODY_BYTES);
-    enum weir_status st = guard_restore(p->attempt->guard, end->json, &plain);
+    enum weir_status st = guard_reveal(p->attempt->guard, end->json, &plain);
     if (st == WEIR_OK) st = weir_buf_status(&plain);
     if (st == WEIR_OK) st = weir_json_parse(doc, weir_buf_slice(&plain), &json, NULL);
     if (st == WEIR_OK)

@@ -119,10 +119,11 @@ enum weir_status values_publish(struct chats *c, struct reply *r, const struct g
     return st == WEIR_OK ? hand_out(c, r, copy) : st;
 }
 
-void values_restore_text(const struct guard *g, struct weir_slice text, struct weir_buf *out)
+void values_restore_text(const struct guard *g, enum restore_form form, struct weir_slice text,
+                         struct weir_buf *out)
 {
     struct restorer r;
-    restorer_init(&r, guard_tokens(g), RESTORE_TEXT);
+    restorer_init(&r, guard_tokens(g), form);
     restorer_feed(&r, text, out);
     restorer_end(&r, out);
 }

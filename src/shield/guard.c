@@ -502,11 +502,70 @@ enum weir_status guard_redact_text(struct guard *g, struct weir_slice text, stru
     return st;
 }
 
+/* ---- what comes from elsewhere ---- */
+
+static enum weir_status escape_text(struct guard *g, struct weir_slice text, struct weir_buf *out)
+{
+    static const struct shield_findings none = {0};
+    size_t before = token_map_count(g->tokens);
+    enum weir_status st = shield_redact_since(g->tokens, text, &none, 0, out);
+    g->n_changes += token_map_count(g->tokens) - before;
+    return st;
+}
+
+static enum weir_status put_escaped(struct guard_writer *w, const struct weir_json *node,
+                                    bool is_key)
+{
+    struct weir_buf text;
+    struct weir_slice old = is_key ? weir_json_key(node) : weir_json_text(node);
+    if (!is_key && weir_json_type_of(node) != WEIR_JSON_STRING) {
+        put_as_is(w, node, is_key);
+        return WEIR_OK;
+    }
+    weir_buf_init(&text, GUARD_BYTES);
+    enum weir_status st = escape_text(w->user, old, &text);
+    if (st == WEIR_OK && is_key) weir_json_put_key_slice(w->out, weir_buf_slice(&text));
+    else if (st == WEIR_OK) weir_json_put_string(w->out, weir_buf_slice(&text));
+    weir_buf_fini(&text);
+    return st;
+}
+
+enum weir_status guard_redact_fresh(struct guard *g, enum guard_form form,
+                                    const struct weir_json *request, struct weir_buf *out,
+                                    struct guard_report *report)
+{
+    struct weir_buf json;
+    struct guard_writer w = {&json, put_escaped, g};
+    const struct weir_json *escaped;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    if (!doc) return WEIR_NOMEM;
+    weir_buf_init(&json, GUARD_BYTES);
+    enum weir_status st = guard_write(&w, request);
+    if (st == WEIR_OK) st = weir_buf_status(&json);
+    if (st == WEIR_OK) st = weir_json_parse(doc, weir_buf_slice(&json), &escaped, NULL);
+    if (st == WEIR_OK) st = redact(g, form, escaped, out, report);
+    weir_buf_fini(&json);
+    weir_json_doc_free(doc);
+    return st;
+}
+
+enum weir_status guard_redact_fresh_text(struct guard *g, struct weir_slice text,
+                                         struct weir_buf *out, struct guard_report *report)
+{
+    struct weir_buf escaped;
+    weir_buf_init(&escaped, GUARD_BYTES);
+    enum weir_status st = escape_text(g, text, &escaped);
+    if (st == WEIR_OK) st = guard_redact_text(g, weir_buf_slice(&escaped), out, report);
+    weir_buf_fini(&escaped);
+    return st;
+}
+
 /* ---- restoring ---- */
 
 struct restoring {
     const struct guard *guard;
     struct weir_json_doc *doc; /* of nested texts; NULL: none yet */
+    enum restore_form form;
     unsigned n_nested;
     size_t n_restored;
 };
@@ -539,7 +598,7 @@ static enum weir_status restore_text(struct restoring *r, struct weir_slice text
     if (!is_key && r->n_nested < GUARD_NESTED) st = guard_nested(&r->doc, text, &value);
     if (st != WEIR_OK) return st;
     if (value) return restore_nested(r, value, text, out);
-    restorer_init(&restorer, r->guard->tokens, RESTORE_TEXT);
+    restorer_init(&restorer, r->guard->tokens, r->form);
     restorer_feed(&restorer, text, out);
     restorer_end(&restorer, out);
     r->n_restored += restorer.n_restored;
@@ -578,9 +637,10 @@ static bool has_token(const struct guard *g, struct weir_slice json)
     return r.n_restored > 0;
 }
 
-enum weir_status guard_restore(const struct guard *g, struct weir_slice json, struct weir_buf *out)
+static enum weir_status restore(const struct guard *g, enum restore_form form,
+                                struct weir_slice json, struct weir_buf *out)
 {
-    struct restoring r = {.guard = g};
+    struct restoring r = {.guard = g, .form = form};
     struct guard_writer w = {out, put_restored, &r};
     const struct weir_json *value;
     if (json.len == 0 || !has_token(g, json)) {
@@ -594,6 +654,16 @@ enum weir_status guard_restore(const struct guard *g, struct weir_slice json, st
     weir_json_doc_free(r.doc);
     weir_json_doc_free(doc);
     return st;
+}
+
+enum weir_status guard_restore(const struct guard *g, struct weir_slice json, struct weir_buf *out)
+{
+    return restore(g, RESTORE_TEXT, json, out);
+}
+
+enum weir_status guard_reveal(const struct guard *g, struct weir_slice json, struct weir_buf *out)
+{
+    return restore(g, RESTORE_PRIVATE, json, out);
 }
 
 /* ---- at rest ---- */

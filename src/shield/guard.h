@@ -83,6 +83,17 @@ WEIR_MUST_CHECK enum weir_status guard_redact(struct guard *g, enum guard_form f
 WEIR_MUST_CHECK enum weir_status guard_redact_text(struct guard *g, struct weir_slice text,
                                                    struct weir_buf *out,
                                                    struct guard_report *report);
+/*
+ * The same for what comes from elsewhere and has no placeholder yet: bytes that look like one are
+ * text, even if the map has that placeholder.
+ */
+WEIR_MUST_CHECK enum weir_status guard_redact_fresh(struct guard *g, enum guard_form form,
+                                                    const struct weir_json *request,
+                                                    struct weir_buf *out,
+                                                    struct guard_report *report);
+WEIR_MUST_CHECK enum weir_status guard_redact_fresh_text(struct guard *g, struct weir_slice text,
+                                                         struct weir_buf *out,
+                                                         struct guard_report *report);
 
 /* Allows the values that guard_find() would report now: they stay as they are from here on. */
 WEIR_MUST_CHECK enum weir_status guard_allow(struct guard *g, enum guard_form form,
@@ -98,6 +109,12 @@ WEIR_MUST_CHECK enum weir_status guard_check(const struct guard *g, struct weir_
 /* All strings of a JSON text get their values back, escaped as they must be. */
 WEIR_MUST_CHECK enum weir_status guard_restore(const struct guard *g, struct weir_slice json,
                                                struct weir_buf *out);
+/*
+ * The same, to be redacted again: what stands for bytes that only look like a placeholder stays, or
+ * they would be taken for it then.
+ */
+WEIR_MUST_CHECK enum weir_status guard_reveal(const struct guard *g, struct weir_slice json,
+                                              struct weir_buf *out);
 const struct token_map *guard_tokens(const struct guard *g); /* for restore.h */
 
 /* Sealed with the vault's newest key and bound to `bound`, the conversation's id. */

@@ -29,9 +29,18 @@ static void let_out(struct restorer *r, struct weir_buf *out)
     r->n_held = 0;
 }
 
+static struct weir_slice inside_of(const struct restorer *r)
+{
+    return slice_of(r->held + 1, r->n_held - 1);
+}
+
 static void put_value(struct restorer *r, struct weir_slice value, struct weir_buf *out)
 {
-    switch (r->form) {
+    enum restore_form form = r->form;
+    if (form == RESTORE_PRIVATE && token_map_is_literal(r->tokens, inside_of(r)))
+        form = RESTORE_NOT;
+    switch (form) {
+    case RESTORE_PRIVATE:
     case RESTORE_TEXT: weir_buf_append_slice(out, value); break;
     case RESTORE_JSON: escape_json(out, value); break;
     case RESTORE_NOT:
@@ -51,13 +60,12 @@ static void take_byte(struct restorer *r, char c, struct weir_buf *out)
         r->held[r->n_held++] = c;
         return;
     }
-    if (c == ']' && token_map_value(r->tokens, slice_of(r->held + 1, r->n_held - 1), &value)) {
+    if (c == ']' && token_map_value(r->tokens, inside_of(r), &value)) {
         put_value(r, value, out);
         return;
     }
     r->held[r->n_held++] = c;
-    bool may_go_on = r->n_held < RESTORE_HELD_BYTES &&
-                     token_map_may_begin(r->tokens, slice_of(r->held + 1, r->n_held - 1));
+    bool may_go_on = r->n_held < RESTORE_HELD_BYTES && token_map_may_begin(r->tokens, inside_of(r));
     if (!may_go_on) let_out(r, out);
 }
 

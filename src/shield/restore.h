@@ -20,6 +20,7 @@ enum restore_form {
     RESTORE_TEXT, /* values as they are: text, Markdown */
     RESTORE_JSON, /* values escaped, as inside the strings of a JSON text: tool arguments */
     RESTORE_NOT,  /* placeholders as they came, but never one in two pieces: for what is stored */
+    RESTORE_PRIVATE, /* as text, but for those of token_map_is_literal(): to be redacted again */
 };
 
 struct restorer {

@@ -17,6 +17,8 @@
 
 enum { NAMES_MAX = 256, NUMBER_MAX_DIGITS = 7 };
 
+static const char literal_name[] = "text"; /* of what only looks like a token */
+
 struct token_name {
     char text[SHIELD_LABEL_BYTES + 1];
     uint32_t last; /* the highest number given */
@@ -200,12 +202,32 @@ enum weir_status token_map_give(struct token_map *t, const char *name, struct we
     return st;
 }
 
-bool token_map_value(const struct token_map *t, struct weir_slice inside, struct weir_slice *value)
+static const struct token_entry *find(const struct token_map *t, struct weir_slice inside)
 {
     char form[TOKEN_MAX_BYTES];
     size_t len = normalise(inside, false, form);
-    if (len == SIZE_MAX || len == 0) return false;
-    const struct token_entry *e = map_get(&t->by_form, slice_of(form, len));
+    return len == SIZE_MAX || len == 0 ? NULL : map_get(&t->by_form, slice_of(form, len));
+}
+
+bool token_map_is_literal(const struct token_map *t, struct weir_slice inside)
+{
+    const struct token_entry *e = find(t, inside);
+    return e && weir_slice_is(slice_of(e->key, e->name_len), literal_name);
+}
+
+size_t token_cut(struct weir_slice text, size_t most)
+{
+    size_t end = most;
+    if (text.len <= most) return text.len;
+    for (size_t i = 1; i < TOKEN_MAX_BYTES && i < end && text.ptr[end - i] != ']'; i++)
+        if (text.ptr[end - i] == '[') return end - i;
+    while (end > 0 && ((unsigned char)text.ptr[end] & 0xC0) == 0x80) end--;
+    return end;
+}
+
+bool token_map_value(const struct token_map *t, struct weir_slice inside, struct weir_slice *value)
+{
+    const struct token_entry *e = find(t, inside);
     if (!e) return false;
     *value = slice_of(e->key + e->name_len + 1, e->value_len);
     return true;
@@ -285,7 +307,7 @@ static bool is_token_like(const struct token_map *t, const char *form, size_t le
     for (int i = 0; i < SHIELD_N_CATEGORIES; i++)
         if (weir_slice_is(slice_of(form, at - 1), shield_category_name((enum shield_category)i)))
             return true;
-    return weir_slice_is(slice_of(form, at - 1), "text");
+    return weir_slice_is(slice_of(form, at - 1), literal_name);
 }
 
 /* What stands at a bracket: the token that the map has, or bytes that only look like one. */
@@ -339,7 +361,7 @@ static enum weir_status write_between(struct redaction *r, size_t at, size_t end
         struct weir_slice token = slice_of(text + place, 1);
         if (len > 0) {
             enum weir_status st =
-                token_map_give(r->map, "text", slice_of(text + place, len), &token);
+                token_map_give(r->map, literal_name, slice_of(text + place, len), &token);
             if (st != WEIR_OK) return st;
         }
         weir_buf_append_slice(r->out, token);

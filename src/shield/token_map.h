@@ -46,8 +46,17 @@ WEIR_MUST_CHECK enum weir_status token_map_give(struct token_map *t, const char 
  */
 bool token_map_value(const struct token_map *t, struct weir_slice inside, struct weir_slice *value);
 
+/* Whether it is that of bytes that only look like a token, as shield_redact() gives them. */
+bool token_map_is_literal(const struct token_map *t, struct weir_slice inside);
+
 /* Whether these bytes can begin the inside of a token of this map. */
 bool token_map_may_begin(const struct token_map *t, struct weir_slice inside);
+
+/*
+ * How much of a text with tokens stays when at most `most` bytes may: it ends between characters,
+ * and rather in front of a token than inside.
+ */
+size_t token_cut(struct weir_slice text, size_t most);
 
 /* {"[email_1]": "alice@example.org", ...}. */
 void token_map_write(const struct token_map *t, struct weir_buf *out);

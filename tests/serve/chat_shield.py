@@ -60,6 +60,23 @@ def files_of(server):
 # ---- placeholders ----
 
 @case
+def what_looks_like_a_placeholder_in_a_document_stays_what_it_is():
+    text = "giraffe: they write [email_1] and [text_1] for an address"
+    call = {"type": "tool_use", "id": "toolu_1", "name": "search_documents", "input": {"query": "giraffe"}}
+    upstream = shared()
+    with ChatServer(upstream) as server:
+        made = server.ask("POST", "/v1/documents", [("Content-Type", "text/plain")], f"{OTHER}\n{text}".encode()).json()
+        equal(server.ask("GET", f"/v1/documents/{made['id']}").json()["text"], f"{OTHER}\n{text}")
+        upstream.rules((1, {"answer": {"content": [call], "stop": "tool"}}),
+                       (1, answers("It says [text_1], [text_2]; you are [email_1].")))
+        events, _, _ = server.say(f"I am {MAIL}. Giraffe?", "/ai/chat", includeSourceReferences=True)
+        for found in (only(events, "citation"), only(events, "tool_result")["result"]["passages"][0]):
+            equal((found["title"], found["snippet"]), (OTHER, f"{OTHER} {text}"))
+        equal(text_of(events), f"It says [email_1], [text_1]; you are {MAIL}.")
+        expect("they write [text_1] and [text_2] for" in bodies(upstream)[1], "what the model saw", bodies(upstream)[1])
+
+
+@case
 def provider_sees_placeholders_and_the_user_values():
     upstream = shared("I write to [email_1], [Email_1] and [email 1], not to [email_9] or [x].")
     upstream.control(default=answers("I write to [email_1], [Email_1] and [email 1], not to [email_9] or [x].",

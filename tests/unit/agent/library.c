@@ -322,6 +322,62 @@ TEST(private_values_are_on_no_disk_and_found_all_the_same)
     shelf_fini(&s);
 }
 
+TEST(a_title_that_is_cut_shows_no_part_of_a_value)
+{
+    static const char value[] = "4012888888881881";
+    struct shelf s;
+    char xs[256];
+    memset(xs, 'x', sizeof xs);
+    char text[512], want[512];
+    shelf_init(&s);
+    for (int n = 170; n < 205; n++) {
+        snprintf(text, sizeof text, "%.*s %s was paid\n\nzebra%d", n, xs, value, n);
+        struct weir_slice title = text_of(got(&s, add(&s, "", text)), "title");
+        snprintf(want, sizeof want, "%.*s", (int)title.len, title.ptr);
+        T_OK(strncmp(want, text, title.len) == 0 && title.len >= 170);
+        /* All of it or nothing. */
+        T_EQ(strchr(want, '4') != NULL, strstr(want, value) != NULL);
+    }
+    T_OK(!is_on_disk(&s, "40128"));
+    shelf_fini(&s);
+}
+
+TEST(a_heading_that_is_cut_keeps_its_placeholder_whole)
+{
+    struct shelf s;
+    char text[256], xs[256];
+    memset(xs, 'x', sizeof xs);
+    shelf_init(&s);
+    for (int n = 40; n < 65; n++) {
+        snprintf(text, sizeof text, "# %.*s c.canary@example.org\n\nzebra%d", n, xs, n);
+        add(&s, "t", text);
+        snprintf(text, sizeof text, "zebra%d", n);
+        struct library_query q = {
+            .words = weir_slice_of(text), .limit = 1, .per_document = 1, .snippet_points = 6};
+        weir_buf_reset(&s.out);
+        T_EQ(library_search(&s.l, &q, note_hit, &s.out), WEIR_OK);
+        T_OK(memmem(s.out.ptr, s.out.len, "zebra", 5) && !memchr(s.out.ptr, '[', s.out.len));
+    }
+    shelf_fini(&s);
+}
+
+TEST(what_looks_like_a_placeholder_of_the_map_is_text)
+{
+    static const char literal[] = "giraffe, literally [email_1], [Email 2] and [text_1]: [email_9]";
+    struct shelf s;
+    shelf_init(&s);
+    add(&s, "one", "a.canary@example.org and b.canary@example.org");
+    const char *id = add(&s, "[email_1]", literal);
+    T_EQ_STR(text_of(got(&s, id), "text"), literal);
+    T_EQ_STR(text_of(got(&s, id), "title"), "[email_1]");
+    /* Stored as it came back, and stored again. */
+    id = add(&s, "", literal);
+    T_EQ_STR(text_of(got(&s, id), "text"), literal);
+    T_EQ_STR(text_of(got(&s, id), "title"), literal);
+    T_OK(!is_on_disk(&s, "canary@example"));
+    shelf_fini(&s);
+}
+
 TEST(with_a_policy_that_is_off_texts_are_kept_as_they_are)
 {
     struct shelf s;

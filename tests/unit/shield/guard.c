@@ -402,6 +402,40 @@ TEST(placeholders_of_the_map_stay)
     guard_free(g);
 }
 
+TEST(in_texts_from_elsewhere_nothing_is_a_placeholder)
+{
+    static const char json[] = "{\"[email_1]\":[\"[email_1] [Email 1] a@x.org\",7,\"[text_1]\"]}";
+    struct guard *g = make();
+    struct weir_buf out, back, revealed;
+    T_EQ(redact(g, GUARD_VALUE, "\"a@x.org\"", &out), WEIR_OK);
+    weir_buf_reset(&out);
+    struct parsed p = parse(weir_slice_of(json));
+    T_EQ(guard_redact_fresh(g, GUARD_VALUE, p.value, &out, NULL), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&out),
+             "{\"[text_1]\":[\"[text_1] [text_2] [email_1]\",7,\"[text_3]\"]}");
+    weir_buf_init(&back, 1 << 20);
+    T_EQ(guard_restore(g, weir_buf_slice(&out), &back), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&back), json);
+    weir_json_doc_free(p.doc);
+    /* With the values and no more it can be redacted again, to the same. */
+    weir_buf_init(&revealed, 1 << 20);
+    T_EQ(guard_reveal(g, weir_buf_slice(&out), &revealed), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&revealed),
+             "{\"[text_1]\":[\"[text_1] [text_2] a@x.org\",7,\"[text_3]\"]}");
+    p = parse(weir_buf_slice(&revealed));
+    weir_buf_reset(&back);
+    T_EQ(guard_redact(g, GUARD_VALUE, p.value, &back, NULL), WEIR_OK);
+    T_EQ_SLICE(weir_buf_slice(&back), weir_buf_slice(&out));
+    weir_buf_reset(&back);
+    T_EQ(guard_redact_fresh_text(g, SLICE("[email_1]"), &back, NULL), WEIR_OK);
+    T_EQ_STR(weir_buf_slice(&back), "[text_1]");
+    weir_json_doc_free(p.doc);
+    weir_buf_fini(&revealed);
+    weir_buf_fini(&back);
+    weir_buf_fini(&out);
+    guard_free(g);
+}
+
 TEST(a_report_counts_and_names_without_values)
 {
     struct guard *g = make();
