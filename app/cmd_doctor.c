@@ -76,6 +76,29 @@ void doctor_say(struct doctor *d, enum doctor_verdict verdict, const char *check
 
 /* ---- the order ---- */
 
+/* The first of the variables that name a proxy; NULL: none does. */
+static const char *proxy_variable(void)
+{
+    static const char *const names[] = {"https_proxy", "HTTPS_PROXY", "http_proxy",
+                                        "HTTP_PROXY",  "all_proxy",   "ALL_PROXY"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (xdg_environment(names[i])) return names[i];
+    return NULL;
+}
+
+/* Who relies on one should know, also where it works without; this machine needs none. */
+static void say_proxy(struct doctor *d, bool is_near)
+{
+    const char *name = proxy_variable();
+    if (name)
+        doctor_say(d, is_near ? DOCTOR_OK : DOCTOR_WARN, "proxy",
+                   is_near
+                       ? ""
+                       : "nothing, if it is reached below; if not, a tunnel: ssh -L 8080:HOST:PORT "
+                         "GATEWAY, and --url to its end here",
+                   "$%s is set, and not used: weir connects itself", name);
+}
+
 static void say_configuration(struct doctor *d)
 {
     const struct client_config *c = d->config;
@@ -87,10 +110,7 @@ static void say_configuration(struct doctor *d)
     if (c->is_local) return;
     bool is_near = strncmp(url, "http://127.", 11) == 0 || strncmp(url, "http://[::1]", 12) == 0 ||
                    strncmp(url, "http://localhost", 16) == 0;
-    const char *proxy = getenv("https_proxy") ? "https_proxy" : "HTTPS_PROXY";
-    if (getenv(proxy))
-        doctor_say(d, DOCTOR_OK, "proxy", "", "$%s is set, and not used: weir connects itself",
-                   proxy);
+    say_proxy(d, is_near);
     if (c->has_other_key)
         doctor_say(d, DOCTOR_WARN, "key", "weir login, $WEIR_KEY or --key-file give it one",
                    "the key of %s is for another server and is not sent", c->file);

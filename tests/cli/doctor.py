@@ -192,7 +192,8 @@ class Bench:
         self.weir, self.root = weir, root
         self.data = os.path.join(root, "data")
         self.env = {"HOME": root, "XDG_CONFIG_HOME": "", "XDG_DATA_HOME": "", "WEIR_URL": "",
-                    "WEIR_KEY": "", "WEIR_CA_FILE": "", "WEIR_DATA": "", "WEIR_PROFILE": ""}
+                    "WEIR_KEY": "", "WEIR_CA_FILE": "", "WEIR_DATA": "", "WEIR_PROFILE": "", "http_proxy": "", "https_proxy": "",
+                    "all_proxy": "", "HTTP_PROXY": "", "HTTPS_PROXY": "", "ALL_PROXY": ""}
         self.server = subprocess.Popen(
             [weir, "serve", "--data", self.data, "--listen", "127.0.0.1:0"],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
@@ -323,6 +324,17 @@ def check_keys(count, bench):
     count.check(all(key not in json.dumps(checks) for key in keys.values()), "no key is shown")
 
 
+def check_proxies(count, bench):
+    """Variables that name one are told, whichever it is, and not used."""
+    for name in ("http_proxy", "https_proxy", "all_proxy", "HTTPS_PROXY"):
+        for url, verdict in ((bench.url, "ok"), ("http://no-such-host.invalid", "warn")):
+            checks, _ = bench.doctor("--url", url, **{name: "http://127.0.0.1:1"})
+            found = [c for c in checks if c["check"] == "proxy"]
+            count.check(len(found) == 1 and found[0]["verdict"] == verdict
+                        and f"${name} is set" in found[0]["text"]
+                        and bool(found[0]["advice"]) == (verdict == "warn"), f"{name} {url}", checks)
+
+
 def check_local(count, bench):
     checks, code = bench.doctor("--data", bench.data)
     names = [check["check"] for check in checks]
@@ -362,6 +374,7 @@ def main():
                 for done in [pool.submit(check_case, count, bench, one) for one in cases(bench)]:
                     done.result()
             check_keys(count, bench)
+            check_proxies(count, bench)
             check_local(count, bench)
         finally:
             bench.stop()
