@@ -97,10 +97,7 @@ static int print_created(struct control_answer *answer, void *user)
     const struct making *m = user;
     const struct weir_json *v = NULL;
     if (answer->status != 201) return remote_refused(answer);
-    if (m->is_json) {
-        output_line(&answer->body);
-        return EXIT_DONE;
-    }
+    if (m->is_json) return output_json(weir_buf_slice(&answer->body)) ? EXIT_DONE : EXIT_FAILED;
     struct weir_json_doc *doc = weir_json_doc_new(0);
     struct weir_slice key = {0};
     if (doc && weir_json_parse(doc, weir_buf_slice(&answer->body), &v, NULL) == WEIR_OK)

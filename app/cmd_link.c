@@ -77,8 +77,7 @@ static int print_path(struct weir_slice json)
 static int print_link(struct weir_slice json, const struct link_options *o)
 {
     if (!o->is_json) return print_path(json);
-    printf("%.*s\n", (int)json.len, json.ptr);
-    return EXIT_DONE;
+    return output_json(json) ? EXIT_DONE : EXIT_FAILED;
 }
 
 static int print_created(struct control_answer *answer, void *user)

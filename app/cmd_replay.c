@@ -7,6 +7,7 @@
 #include "local_server.h"
 #include "output.h"
 #include "remote.h"
+#include "term_text.h"
 
 static const char help[] =
     "usage: weir replay TURN [--from STEP] [--user USER] [--json] [--url URL | --data FOLDER]\n"
@@ -25,7 +26,7 @@ static const char help[] =
     "\n"
     "Exit status: 0 nothing differs, 1 something does or it failed, 2 wrong usage.\n";
 
-enum { SHOWN = 8 };
+enum { SHOWN = 8, NAME_COLUMNS = 22 };
 
 struct replaying {
     const char *turn, *from, *user;
@@ -45,7 +46,7 @@ static void print_differences(const struct weir_json *list)
     for (const struct weir_json *d = weir_json_first(list); d && n < SHOWN;
          d = weir_json_next(d), n++) {
         weir_buf_append_str(&line, "    ");
-        weir_buf_append_slice(&line, weir_json_text(weir_json_get_str(d, "path")));
+        term_clean_label(&line, weir_json_text(weir_json_get_str(d, "path")));
         weir_buf_append_str(&line, ": was ");
         put_member(&line, d, "was");
         weir_buf_append_str(&line, ", is ");
@@ -65,11 +66,11 @@ static void print_step(const struct weir_json *step)
 {
     struct weir_slice name = weir_json_text(weir_json_get_str(step, "name"));
     struct weir_slice error = weir_json_text(weir_json_get_str(step, "error"));
-    printf("  %-22.*s %s%.*s\n", (int)name.len, name.len > 0 ? name.ptr : "",
-           is_same(step)   ? "the same"
-           : error.len > 0 ? "failed: "
-                           : "differs",
-           (int)error.len, error.len > 0 ? error.ptr : "");
+    fputs("  ", stdout);
+    output_label(name, NAME_COLUMNS);
+    printf(" %s", is_same(step) ? "the same" : error.len > 0 ? "failed: " : "differs");
+    output_label(error, 0);
+    putchar('\n');
     print_differences(weir_json_get_str(step, "differences"));
 }
 
@@ -82,6 +83,8 @@ static int print_replay(struct weir_slice json, bool is_quiet)
     if (!is_quiet)
         for (const struct weir_json *s = weir_json_first(steps); s; s = weir_json_next(s))
             print_step(s);
+    if (st != WEIR_OK && !is_quiet)
+        fprintf(stderr, "weir: the answer cannot be read: %s\n", weir_status_text(st));
     int exit_status = st == WEIR_OK && is_same(replay) ? EXIT_DONE : EXIT_FAILED;
     weir_json_doc_free(doc);
     return exit_status;
@@ -98,7 +101,7 @@ static int show(const struct client_config *c, void *user)
     remote_path(address, c, path, r->user);
     if (!remote_get(c, address, &json)) return EXIT_FAILED;
     int exit_status = print_replay(weir_buf_slice(&json), r->is_json);
-    if (r->is_json) output_line(&json);
+    if (r->is_json && !output_json(weir_buf_slice(&json))) exit_status = EXIT_FAILED;
     weir_buf_fini(&json);
     return exit_status;
 }

@@ -45,8 +45,7 @@ static int print_trace(struct weir_slice json)
 static int print(const struct tracing *t, struct weir_buf *json)
 {
     if (!t->is_json) return print_trace(weir_buf_slice(json));
-    output_line(json);
-    return EXIT_DONE;
+    return output_json(weir_buf_slice(json)) ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* The server cannot show it, and why: then what was kept here. */

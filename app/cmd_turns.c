@@ -81,10 +81,10 @@ static int cancel(const struct client_config *c, void *user)
     remote_path(address, c, path, r->user);
     const struct remote_request request = {.method = "POST", .path = address};
     if (!remote_call(c, &request, 202, &answer)) return EXIT_FAILED;
-    if (r->is_json) output_line(&answer.body);
-    else printf("%s is being cancelled\n", r->turn);
+    bool is_good = !r->is_json || output_json(weir_buf_slice(&answer.body));
+    if (!r->is_json) printf("%s is being cancelled\n", r->turn);
     weir_buf_fini(&answer.body);
-    return EXIT_DONE;
+    return is_good ? EXIT_DONE : EXIT_FAILED;
 }
 
 static bool is_status(const char *text)

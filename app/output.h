@@ -6,8 +6,15 @@
 
 enum { OUTPUT_LINE_MAX_BYTES = 1 << 30 };
 
-/* Writes the buffer and a line end, and empties it. Keeps the first failure. */
+/*
+ * Writes the buffer and a line end, and empties it. Keeps the first failure. Characters that are
+ * not seen, and make a terminal show something else, are written as \u202e and the like, which is
+ * the same in JSON.
+ */
 void output_line(struct weir_buf *line);
+
+/* What a server answered, on one line; false, with a complaint, when it is no JSON. */
+WEIR_MUST_CHECK bool output_json(struct weir_slice json);
 
 /*
  * Writes what a server said, made harmless for terminals and on one line; with blanks behind it up

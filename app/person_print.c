@@ -37,10 +37,7 @@ int person_print_list(const struct weir_json *list, person_text_fn text)
 int person_print_answer(struct weir_buf *json, person_text_fn text)
 {
     const struct weir_json *v = NULL;
-    if (!text) {
-        output_line(json);
-        return EXIT_DONE;
-    }
+    if (!text) return output_json(weir_buf_slice(json)) ? EXIT_DONE : EXIT_FAILED;
     struct weir_json_doc *doc = weir_json_doc_new(0);
     enum weir_status st = doc ? weir_json_parse(doc, weir_buf_slice(json), &v, NULL) : WEIR_NOMEM;
     int exit_status = EXIT_FAILED;

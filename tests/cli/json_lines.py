@@ -5,6 +5,7 @@
 --json of every command, each at work: whatever it prints on standard output is JSON, a value on
 each line, and nothing else. A command that is not walked here fails the test.
 """
+import http.server
 import json
 import os
 import re
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 
 from support import ROOT, Counter, program, run
 
@@ -19,6 +21,9 @@ PEOPLE = ROOT / "tests/data/people"
 ALWAYS = {"decode", "gate", "stat", "serve"}
 QUESTION = "what was my average resting heart rate in the last 30 days?"
 SSE = b'id: 1\nevent: turn.started\ndata: {"turn_id":"turn_1","at":"2026-01-01T00:00:00Z"}\n\n'
+HIDDEN = "[\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2066-\u2069\ufeff]"
+LOOSE = {"id": "x", "same": True, "big": 12345678901234567890, "text": "a\u009b31m\u202egnp\u200b\u2066é\u00a0…",
+         "data": [{"id": "x\u0085\u007f\u2028", "big": 12345678901234567890}], "next_cursor": None}
 LEDGER = [{"claim": "a", "value": 62, "unit": "bpm"}]
 
 
@@ -108,12 +113,47 @@ def walk_texts(w):
     w.go("shield", "scan", data=b"Write to alice@example.org\n")
 
 
+class Loose(http.server.BaseHTTPRequestHandler):
+    """Answers everything with JSON of many lines, and characters that nobody sees in it."""
+
+    def answer(self):
+        body = json.dumps(LOOSE, indent=2, ensure_ascii=False).encode()
+        self.send_response(202 if self.command == "POST" else 200)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = answer
+
+    def log_message(self, *_):
+        pass
+
+
+def walk_loose(w):
+    """One value is one line, however the server writes it, and harmless where it is looked at."""
+    with http.server.HTTPServer(("127.0.0.1", 0), Loose) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        for words in (("trace", "x"), ("turns", "show", "x"), ("turns", "cancel", "x"),
+                      ("memory", "show", "x"), ("documents", "show", "x"), ("turns",), ("replay", "x")):
+            result = run(w.weir, *words, "--json", "--url", f"http://127.0.0.1:{server.server_port}",
+                         env={**w.env, "WEIR_DATA": ""})
+            text = result.out.decode()
+            value = json.loads(text) if text.count("\n") == 1 else None
+            w.count.check(value == (LOOSE["data"][0] if words == ("turns",) else LOOSE)
+                          and "12345678901234567890" in text, f"one line: {words}", text + result.err)
+            w.count.check(not re.search(HIDDEN, text), f"nothing hidden: {words}", ascii(text))
+        server.shutdown()
+    sse = "data: " + json.dumps(LOOSE, ensure_ascii=False) + "\n\n"
+    seen = run(w.weir, "watch", "-", "--json", data=sse.encode()).out.decode()
+    w.count.check(json.loads(seen)["data"] == LOOSE and not re.search(HIDDEN, seen), "weir watch", seen)
+
+
 def main():
     weir = program()
     count = Counter()
     with tempfile.TemporaryDirectory() as root:
         w = Walk(weir, root, count)
-        for walk in (walk_data, walk_turns, walk_server, walk_texts):
+        for walk in (walk_data, walk_turns, walk_server, walk_texts, walk_loose):
             walk(w)
         names = {value["command"] for value in w.go("completion", n_lines=20)}
     count.check(names == w.seen | ALWAYS, "every command was walked", names ^ (w.seen | ALWAYS))
