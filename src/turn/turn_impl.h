@@ -137,10 +137,12 @@ enum { VALUES_OLD = 512 };
 /* Of an attempt at a step, shared by its parts. */
 struct turn_values {
     struct turns *turns;
-    pthread_mutex_t lock;  /* over all below */
-    struct guard *guard;   /* NULL: nobody has asked yet */
-    struct guard *leaving; /* a copy that does not change; its newest */
-    uint64_t version;      /* of which */
+    /* A copy of the guard that does not change, the newest; it lasts as long as this. Read without
+     * the lock, for its readers have one of the workflows' engine. */
+    _Atomic(struct guard *) leaving;
+    pthread_mutex_t lock; /* over all below */
+    struct guard *guard;  /* NULL: nobody has asked yet */
+    uint64_t version;     /* of which there is a copy */
     struct guard *old[VALUES_OLD];
     unsigned n_old;
 };

@@ -38,7 +38,7 @@ void turn_values_init(struct turn_values *v, struct turns *t)
 void turn_values_fini(struct turn_values *v)
 {
     guard_free(v->guard);
-    guard_free(v->leaving);
+    guard_free(atomic_load(&v->leaving));
     for (unsigned i = 0; i < v->n_old; i++) guard_free(v->old[i]);
     pthread_mutex_destroy(&v->lock);
 }
@@ -171,11 +171,12 @@ static enum weir_status save_map(struct turn_values *v, struct flow_step *s)
  */
 static enum weir_status hand_out(struct turn_values *v)
 {
-    if (v->leaving && v->n_old == VALUES_OLD) return WEIR_LIMIT;
+    struct guard *before = atomic_load(&v->leaving);
+    if (before && v->n_old == VALUES_OLD) return WEIR_LIMIT;
     struct guard *copy = guard_copy(v->guard);
     if (!copy) return WEIR_NOMEM;
-    if (v->leaving) v->old[v->n_old++] = v->leaving;
-    v->leaving = copy;
+    if (before) v->old[v->n_old++] = before;
+    atomic_store(&v->leaving, copy);
     v->version = guard_version(v->guard);
     return WEIR_OK;
 }
@@ -257,7 +258,7 @@ enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
     r = (struct redacted){.doc = NULL};
     enum weir_status st = load_locked(v, w->step);
     if (st == WEIR_OK) st = redact_locked(v, w, request, &r, &report);
-    r.request.guard = v->leaving;
+    r.request.guard = atomic_load(&v->leaving);
     pthread_mutex_unlock(&v->lock);
     if (st == WEIR_OK) st = asker_ask(w->asker, &r.request, agent, found);
     if (st == WEIR_OK && (*found)->answer.status == WEIR_FORBIDDEN)
@@ -276,33 +277,28 @@ enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
 
 size_t turn_values_ready(struct turn_values *v, struct weir_slice text)
 {
+    const struct guard *g = atomic_load(&v->leaving);
     struct restorer r;
     struct weir_buf nothing;
-    size_t n_held = 0;
-    pthread_mutex_lock(&v->lock);
-    if (v->leaving) {
-        weir_buf_init(&nothing, 0);
-        restorer_init(&r, guard_tokens(v->leaving), RESTORE_NOT);
-        restorer_feed(&r, text, &nothing);
-        n_held = r.n_held;
-        weir_buf_fini(&nothing);
-    }
-    pthread_mutex_unlock(&v->lock);
-    return text.len - n_held;
+    if (!g) return text.len;
+    weir_buf_init(&nothing, 0);
+    restorer_init(&r, guard_tokens(g), RESTORE_NOT);
+    restorer_feed(&r, text, &nothing);
+    weir_buf_fini(&nothing);
+    return text.len - r.n_held;
 }
 
 void turn_values_restore_text(struct turn_values *v, struct weir_slice text, struct weir_buf *out)
 {
+    const struct guard *g = atomic_load(&v->leaving);
     struct restorer r;
-    pthread_mutex_lock(&v->lock);
-    if (v->leaving) {
-        restorer_init(&r, guard_tokens(v->leaving), RESTORE_TEXT);
-        restorer_feed(&r, text, out);
-        restorer_end(&r, out);
-    } else {
+    if (!g) {
         weir_buf_append_slice(out, text);
+        return;
     }
-    pthread_mutex_unlock(&v->lock);
+    restorer_init(&r, guard_tokens(g), RESTORE_TEXT);
+    restorer_feed(&r, text, out);
+    restorer_end(&r, out);
 }
 
 /* ---- again ---- */
