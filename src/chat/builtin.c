@@ -17,7 +17,14 @@
 #include "base/slice.h"
 #include "chat/chat_impl.h"
 
-enum { ANSWER_BYTES = 256 << 10, INPUT_BYTES = 64 << 10, PASSAGES = 3, MEMORIES = 12 };
+enum {
+    ANSWER_BYTES = 256 << 10,
+    INPUT_BYTES = 64 << 10,
+    PASSAGES = 3,
+    MEMORIES = 12,
+    SUBJECT_BYTES = 150, /* of a question, for what tools take; values may be longer than */
+    QUERY_BYTES = 768,   /* what stands for them */
+};
 
 static const char direct_answer[] =
     "There is no model here that could talk freely: this server runs on its own. Ask the agent "
@@ -69,7 +76,7 @@ static enum weir_status read_messages(struct talk *t)
     for (const struct weir_json *m = weir_json_first(t->messages); m; m = weir_json_next(m))
         last = m;
     t->question = weir_json_text(weir_json_get_str(last, "content"));
-    if (t->question.len > AGENT_QUESTION_BYTES) t->question.len = AGENT_QUESTION_BYTES;
+    t->question.len = token_cut(t->question, AGENT_QUESTION_BYTES);
     return st;
 }
 
@@ -104,6 +111,19 @@ static enum weir_status ask_agents(struct talk *t)
 }
 
 /* ---- tools ---- */
+
+/* The question, or its beginning up to the end of a word. */
+static void put_question(const struct talk *t, const char *key, size_t most, struct weir_buf *out)
+{
+    struct weir_slice text = slice_of(t->question.ptr, token_cut(t->question, most));
+    size_t end = text.len;
+    while (text.len < t->question.len && end > 0 && !memchr(" \t\r\n", text.ptr[end - 1], 4)) end--;
+    if (end > 0) text.len = end;
+    weir_json_put_begin_object(out);
+    weir_json_put_key(out, key);
+    weir_json_put_string(out, text);
+    weir_json_put_end_object(out);
+}
 
 /* A tool with its input as JSON; *result is NULL when it could not. */
 static enum weir_status use(struct talk *t, const char *name, struct weir_buf *input,
@@ -208,10 +228,7 @@ static enum weir_status look_up(struct talk *t)
     struct weir_buf input;
     const struct weir_json *result;
     weir_buf_init(&input, INPUT_BYTES);
-    weir_json_put_begin_object(&input);
-    weir_json_put_key(&input, "subject");
-    weir_json_put_string(&input, t->question);
-    weir_json_put_end_object(&input);
+    put_question(t, "subject", SUBJECT_BYTES, &input);
     enum weir_status st = use(t, "look_up_fact", &input, &result);
     weir_buf_fini(&input);
     return st;
@@ -237,10 +254,7 @@ static enum weir_status say_documents(struct talk *t)
     const struct weir_json *result;
     if (!is_worth_a_search(t->question) || !tool_find(SLICE("search_documents"))) return WEIR_OK;
     weir_buf_init(&input, INPUT_BYTES);
-    weir_json_put_begin_object(&input);
-    weir_json_put_key(&input, "query");
-    weir_json_put_string(&input, t->question);
-    weir_json_put_end_object(&input);
+    put_question(t, "query", QUERY_BYTES, &input);
     enum weir_status st = use(t, "search_documents", &input, &result);
     weir_buf_fini(&input);
     const struct weir_json *list = weir_json_first(result);

@@ -116,6 +116,12 @@ bool chat_is_conversation(struct weir_slice text);
 
 /* A reader came (+1) or went (-1), of any worker. */
 void chats_readers(struct chats *c, struct weir_slice message, int change);
+/*
+ * For a decide: decision_decide() about a reply that is under way. WEIR_NOT_FOUND, too, where that
+ * has ended or its conversation is deleted.
+ */
+WEIR_MUST_CHECK enum weir_status chats_decide(struct decision_answer *a, struct commit_view *view,
+                                              struct commit *c);
 /* A decision of this message has been written: it goes on. */
 void chats_decided(struct chats *c, struct weir_slice message);
 /* It ends with `error` code `cancelled`. */

@@ -230,8 +230,9 @@ enum pii_action chats_action(const struct chats *c, enum pii_action wish);
 /* The conversation's guard; an empty one when it has none. */
 WEIR_MUST_CHECK enum weir_status values_load(struct chats *c, struct weir_slice conversation,
                                              struct guard **out);
-WEIR_MUST_CHECK enum weir_status values_copy(struct chats *c, const struct guard *g,
-                                             struct guard **out);
+/* The same for a reply: what was allowed earlier counts only where the user may be asked. */
+WEIR_MUST_CHECK enum weir_status values_load_for(struct chats *c, struct weir_slice conversation,
+                                                 enum pii_action wish, struct guard **out);
 void values_restore_text(const struct guard *g, enum restore_form form, struct weir_slice text,
                          struct weir_buf *out);
 /* Hands a copy of the guard to whoever reads the reply, from now on. */
@@ -252,7 +253,6 @@ struct attempt {
     struct reply *reply;
     struct asker asker;
     struct guard *guard;      /* NULL: not loaded yet */
-    struct guard *strict;     /* to which nothing is allowed; NULL: not needed */
     uint64_t guard_version;   /* that was handed out and kept */
     struct snapshot *leaving; /* what looks at a request that is under way; NULL: nobody */
     size_t n_text;            /* bytes of text that recorded answers have shown, in this pass */

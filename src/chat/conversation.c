@@ -172,6 +172,50 @@ enum weir_status conversation_find(struct chats *c, struct weir_slice owner, str
     return out->is_deleted ? WEIR_NOT_FOUND : WEIR_OK;
 }
 
+/* ---- decisions ---- */
+
+static enum weir_status view_json(struct commit_view *view, struct doc_key k,
+                                  struct weir_json_doc *memory, const struct weir_json **out)
+{
+    struct doc doc;
+    enum weir_status st = commit_view_doc(view, k, &doc);
+    if (st == WEIR_OK) st = weir_json_parse(memory, doc.body, out, NULL);
+    return st == WEIR_OK || st == WEIR_NOT_FOUND || st == WEIR_NOMEM ? st : WEIR_CORRUPT;
+}
+
+/* Whether somebody still waits for it. */
+static enum weir_status find_waiting(struct weir_slice id, struct commit_view *view,
+                                     struct weir_json_doc *memory)
+{
+    struct decision d;
+    struct conversation v;
+    const struct weir_json *json;
+    char message[CHAT_MESSAGE_LEN + 1], conversation[CHAT_CONVERSATION_BYTES];
+    if (!ulid_is_name(id, "dlp_")) return WEIR_NOT_FOUND;
+    enum weir_status st = view_json(view, decision_key(id), memory, &json);
+    if (st != WEIR_OK) return st;
+    if (!decision_read(json, &d) || d.message.len >= sizeof message ||
+        d.conversation.len >= sizeof conversation)
+        return WEIR_CORRUPT;
+    snprintf(message, sizeof message, "%.*s", (int)d.message.len, d.message.ptr);
+    snprintf(conversation, sizeof conversation, "%.*s", (int)d.conversation.len,
+             d.conversation.ptr);
+    struct weir_slice where = weir_slice_of(conversation);
+    st = view_json(view, conversation_key(where), memory, &json);
+    if (st != WEIR_OK) return st;
+    if (!conversation_read(json, where, &v)) return WEIR_CORRUPT;
+    return !v.is_deleted && weir_slice_is(v.running, message) ? WEIR_OK : WEIR_NOT_FOUND;
+}
+
+enum weir_status chats_decide(struct decision_answer *a, struct commit_view *view, struct commit *c)
+{
+    struct weir_json_doc *memory = weir_json_doc_new(CHAT_JSON_BYTES);
+    if (!memory) return WEIR_NOMEM;
+    enum weir_status st = find_waiting(a->id, view, memory);
+    weir_json_doc_free(memory);
+    return st == WEIR_OK ? decision_decide(a, view, c) : st;
+}
+
 /* ---- messages ---- */
 
 void message_put_text(struct weir_buf *out, const struct weir_json *content)

@@ -230,7 +230,8 @@ enum weir_status chat_draft_init(struct chat_draft *draft, struct chats *c,
     if (!d) return WEIR_NOMEM;
     enum weir_status st = chats_next_id(c, "msg_", draft->id);
     if (st == WEIR_OK) st = find_or_make(draft, r->conversation);
-    if (st == WEIR_OK) st = values_load(c, weir_slice_of(draft->conversation), &d->guard);
+    if (st == WEIR_OK)
+        st = values_load_for(c, weir_slice_of(draft->conversation), d->wish, &d->guard);
     if (st != WEIR_OK) return st;
     d->guard_version = guard_version(d->guard);
     st = add_messages(draft, r->messages);

@@ -100,17 +100,26 @@ static void put_message(struct weir_buf *out, const struct ending *e, struct wei
     weir_json_put_end_object(out);
 }
 
+static enum pii_action wish_of(const struct ending *e)
+{
+    enum pii_action wish = PII_OFF;
+    (void)pii_action_parse(weir_json_text(weir_json_get_str(e->input, "wish")), &wish);
+    return wish;
+}
+
 /* What the model has made up is as private as if somebody had said it: it is stored without. */
 static enum weir_status redact_text(struct ending *e, struct weir_slice text, struct weir_buf *out)
 {
     struct guard *g = NULL;
     struct weir_buf sealed;
     struct chats *c = e->chats;
+    enum weir_status st = WEIR_OK;
     struct snapshot *newest = values_ref(c, e->reply);
     weir_buf_init(&sealed, CHAT_BODY_BYTES);
-    enum weir_status st =
-        newest ? values_copy(c, newest->guard, &g) : values_load(c, e->conversation.id, &g);
+    if (newest) g = guard_copy(newest->guard);
+    else st = values_load_for(c, e->conversation.id, wish_of(e), &g);
     values_unref(c, newest);
+    if (st == WEIR_OK && !g) st = WEIR_NOMEM;
     uint64_t version = st == WEIR_OK ? guard_version(g) : 0;
     if (st == WEIR_OK) st = guard_redact_text(g, text, out, NULL);
     if (st == WEIR_OK && guard_version(g) != version) {
@@ -123,13 +132,6 @@ static enum weir_status redact_text(struct ending *e, struct weir_slice text, st
     weir_buf_fini(&sealed);
     guard_free(g);
     return st == WEIR_OK ? weir_buf_status(out) : st;
-}
-
-static enum pii_action wish_of(const struct ending *e)
-{
-    enum pii_action wish = PII_OFF;
-    (void)pii_action_parse(weir_json_text(weir_json_get_str(e->input, "wish")), &wish);
-    return wish;
 }
 
 /* A message that is too large is stored as far as it goes: a reply has to end. */
@@ -149,8 +151,7 @@ static void keep_message(struct ending *e)
     put_message(&body, e, text, false);
     if (weir_buf_status(&body) != WEIR_OK) {
         weir_buf_reset(&body);
-        if (text.len > SHORT_TEXT_BYTES) text.len = SHORT_TEXT_BYTES;
-        while (text.len > 0 && ((unsigned char)text.ptr[text.len - 1] & 0x80)) text.len--;
+        text.len = token_cut(text, SHORT_TEXT_BYTES);
         put_message(&body, e, text, true);
     }
     flow_put(e->step, message_key(id, e->conversation.id, e->conversation.n_messages),

@@ -5,7 +5,7 @@
  *
  *   policy or wish   something is found              then
  *   off              nobody looks                    the request leaves as it is
- *   auto_redact      yes                             dlp_resolved "redact"
+ *   auto_redact      yes, or was allowed earlier     dlp_resolved "redact"
  *   block            yes, or was allowed earlier     dlp_blocked "policy_block"
  *   ask              yes; this reply was decided     as decided
  *                    yes; the conversation remembers dlp_resolved, as remembered
@@ -380,17 +380,6 @@ static enum weir_status decide(struct pass *p, const struct weir_json *fresh,
     return WEIR_INTERNAL;
 }
 
-/* A guard that knows of nothing that was allowed: what blocks, blocks. */
-static enum weir_status need_strict(struct pass *p, const struct guard **out)
-{
-    struct attempt *a = p->attempt;
-    *out = a->guard;
-    if (chats_action(p->chats, p->wish) != PII_BLOCK) return WEIR_OK;
-    if (!a->strict) a->strict = guard_new(p->chats->options.policy);
-    *out = a->strict;
-    return a->strict ? WEIR_OK : WEIR_NOMEM;
-}
-
 static bool is_covered(const struct pass *p)
 {
     bool is_external = models_is_external(p->chats->options.models, MODEL_MAIN);
@@ -399,11 +388,9 @@ static bool is_covered(const struct pass *p)
 
 static enum weir_status look_at(struct pass *p, const struct weir_json *fresh)
 {
-    const struct guard *g;
     struct guard_report report;
     guard_report_init(&report);
-    enum weir_status st = need_strict(p, &g);
-    if (st == WEIR_OK) st = guard_find(g, GUARD_MESSAGES, fresh, &report);
+    enum weir_status st = guard_find(p->attempt->guard, GUARD_MESSAGES, fresh, &report);
     if (st == WEIR_OK && report.n > 0) st = decide(p, fresh, &report);
     /* Nobody can tell what is in it, so it does not leave. */
     else if (st == WEIR_LIMIT || st == WEIR_FORBIDDEN) st = block_by_policy(p, &report);
@@ -473,5 +460,5 @@ const struct guard *pass_egress(const struct pass *p)
 {
     const struct attempt *a = p->attempt;
     if (chats_action(p->chats, p->wish) == PII_OFF) return NULL;
-    return a->strict ? a->strict : a->leaving ? a->leaving->guard : NULL;
+    return a->leaving ? a->leaving->guard : NULL;
 }

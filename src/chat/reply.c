@@ -141,7 +141,7 @@ static enum weir_status load_values(struct pass *p)
 {
     struct attempt *a = p->attempt;
     if (a->guard) return WEIR_OK;
-    enum weir_status st = values_load(p->chats, p->conversation, &a->guard);
+    enum weir_status st = values_load_for(p->chats, p->conversation, p->wish, &a->guard);
     if (st != WEIR_OK) return st;
     a->guard_version = guard_version(a->guard);
     return values_publish(p->chats, p->reply, a->guard);
@@ -435,7 +435,6 @@ static void attempt_free(struct attempt *a)
 {
     asker_fini(&a->asker);
     guard_free(a->guard);
-    guard_free(a->strict);
     values_unref(a->chats, a->leaving);
     weir_buf_fini(&a->out);
     reply_unpin(a->chats, a->reply);

@@ -39,6 +39,14 @@ enum weir_status values_load(struct chats *c, struct weir_slice conversation, st
     return st;
 }
 
+enum weir_status values_load_for(struct chats *c, struct weir_slice conversation,
+                                 enum pii_action wish, struct guard **out)
+{
+    enum weir_status st = values_load(c, conversation, out);
+    if (st == WEIR_OK && chats_action(c, wish) > PII_ASK) guard_be_strict(*out);
+    return st;
+}
+
 /* ---- copies ---- */
 
 static struct weir_slice key_of(const struct guard *const *g)
@@ -95,28 +103,10 @@ static enum weir_status hand_out(struct chats *c, struct reply *r, struct guard 
     return st;
 }
 
-enum weir_status values_copy(struct chats *c, const struct guard *g, struct guard **out)
-{
-    static const struct weir_slice bound = {"copy", 4};
-    struct weir_buf sealed;
-    struct guard *copy = guard_new(c->options.policy);
-    *out = NULL;
-    if (!copy) return WEIR_NOMEM;
-    weir_buf_init(&sealed, CHAT_BODY_BYTES);
-    enum weir_status st = guard_seal(g, c->options.vault, bound, &sealed);
-    if (st == WEIR_OK) st = weir_buf_status(&sealed);
-    if (st == WEIR_OK) st = guard_unseal(copy, c->options.vault, bound, weir_buf_slice(&sealed));
-    weir_buf_fini(&sealed);
-    if (st == WEIR_OK) *out = copy;
-    else guard_free(copy);
-    return st;
-}
-
 enum weir_status values_publish(struct chats *c, struct reply *r, const struct guard *g)
 {
-    struct guard *copy;
-    enum weir_status st = values_copy(c, g, &copy);
-    return st == WEIR_OK ? hand_out(c, r, copy) : st;
+    struct guard *copy = guard_copy(g);
+    return copy ? hand_out(c, r, copy) : WEIR_NOMEM;
 }
 
 void values_restore_text(const struct guard *g, enum restore_form form, struct weir_slice text,

@@ -58,7 +58,7 @@ static const char *read_body(const struct weir_json *body, struct deciding *d)
 static enum weir_status decide(void *user, struct commit_view *view, struct commit *c)
 {
     struct deciding *d = user;
-    return decision_decide(&d->answer, view, c);
+    return chats_decide(&d->answer, view, c);
 }
 
 static void was_committed(struct exchange *ex, const struct commit_result *result)

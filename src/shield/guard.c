@@ -80,7 +80,13 @@ static bool is_part_of_allowed(const struct guard *g, struct weir_slice value)
 
 bool guard_is_allowed(const struct guard *g, struct weir_slice value)
 {
+    if (g->is_strict) return false;
     return g->allowed.len > 0 && (map_get(&g->allowed, value) || is_part_of_allowed(g, value));
+}
+
+void guard_be_strict(struct guard *g)
+{
+    g->is_strict = true;
 }
 
 static enum weir_status allow(struct guard *g, struct weir_slice value)
@@ -718,6 +724,7 @@ struct guard *guard_copy(const struct guard *g)
     struct weir_buf map;
     struct guard *copy = guard_new(g->policy);
     if (!copy) return NULL;
+    copy->is_strict = g->is_strict;
     weir_buf_init(&map, MAP_BYTES);
     put_map(g, &map);
     enum weir_status st = weir_buf_status(&map);

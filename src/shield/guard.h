@@ -100,6 +100,12 @@ WEIR_MUST_CHECK enum weir_status guard_allow(struct guard *g, enum guard_form fo
                                              const struct weir_json *request);
 
 /*
+ * What was allowed does not count for this guard and its copies: for where more is wanted than that
+ * the user is asked. It is kept all the same, and sealed.
+ */
+void guard_be_strict(struct guard *g);
+
+/*
  * The body of a request as it leaves, JSON. WEIR_FORBIDDEN: something private is left in it;
  * *category is the first such thing's, SHIELD_N_CATEGORIES for an attachment.
  */

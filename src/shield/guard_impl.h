@@ -29,6 +29,7 @@ struct guard {
     struct token_map *tokens;
     struct map allowed;           /* values that may leave */
     struct weir_buf allowed_text; /* NUL, value, NUL, value, … NUL */
+    bool is_strict;               /* they do not count */
     uint64_t n_changes;
 };
 

@@ -382,6 +382,37 @@ def policy_that_blocks_later_wins_over_what_is_remembered():
             equal(len(bodies(upstream)), n_calls, "calls")
 
 
+@case
+def stricter_action_wins_over_what_was_allowed():
+    upstream = shared("Fine.")
+    with ChatServer(upstream, policy=ASK) as server:
+        reply, events = asking(server)
+        equal(server.decide(events[-1].data["decisionId"], "allow", rememberForConversation=True).status, 200)
+        finish(reply, events)
+        expect(MAIL in bodies(upstream)[-1], "allowed", bodies(upstream)[-1])
+        server.say("Once more", conversationId=reply.conversation, piiAction="auto_redact")
+        expect(MAIL not in bodies(upstream)[-1], "the request's wish", bodies(upstream)[-1])
+        server.say("Once more", conversationId=reply.conversation)
+        expect(MAIL in bodies(upstream)[-1], "still allowed where the user may be asked", bodies(upstream)[-1])
+        server.stop()
+        server.put("shield.json", {"piiAction": "auto_redact"})
+        server.start()
+        events, _, _ = server.say(f"Again to {MAIL}", conversationId=reply.conversation)
+        equal(only(events, "dlp_resolved")["appliedChoice"], "redact")
+        expect(MAIL not in bodies(upstream)[-1], "the policy", bodies(upstream)[-1])
+
+
+@case
+def nothing_is_decided_about_a_conversation_that_is_deleted():
+    with ChatServer(shared(), policy=ASK) as server:
+        for _ in range(3):
+            reply, events = asking(server)
+            equal(server.ask("DELETE", f"/v1/conversations/{reply.conversation}").status, 204)
+            refused(server.decide(events[-1].data["decisionId"], "allow"), 404, "not_found")
+            reply.close()
+        equal(server.ask("GET", "/v1/shield/audit").json()["data"], [])
+
+
 if __name__ == "__main__":
     try:
         main()

@@ -26,6 +26,25 @@ TEST(without_a_model_a_greeting_is_answered_and_nothing_made_up)
     desk_close();
 }
 
+TEST(a_long_message_is_looked_for_by_its_beginning)
+{
+    static char message[8 << 10];
+    static const char *const words[] = {"zebras in the wild ", "what is normal for zebras ", "é"};
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        struct made m;
+        size_t n =
+            (size_t)snprintf(message, sizeof message, "[{\"role\":\"user\",\"content\":\"Long ");
+        while (n < sizeof message - 64)
+            n += (size_t)snprintf(message + n, sizeof message - n, "%s", words[w]);
+        snprintf(message + n, sizeof message - n, " long\"}]");
+        desk_open(&alone);
+        run_with(&m, message, &assistant);
+        check_log("done");
+        T_OK(!says(event_text, "bytes"));
+        desk_close();
+    }
+}
+
 TEST(what_is_private_stays_out_of_the_log_of_a_builtin_reply)
 {
     struct made m;

@@ -416,7 +416,7 @@ static inline void check_log(const char *last)
 static inline enum weir_status answer_decision(void *user, struct commit_view *view,
                                                struct commit *c)
 {
-    return decision_decide(user, view, c);
+    return chats_decide(user, view, c);
 }
 
 /* The id of the question in event_text. */

@@ -49,7 +49,10 @@ static int judge(const char *id)
     const char *text = said_text();
     bool is_whole =
         says(text, "It is [email_1].It is [email_1].") || says(text, "It is [email_1].");
-    return is_whole && count(event_text, "event: tool_result\n") == 1 ? ENDED_WELL : WRONG;
+    /* A model that is asked to go on may do without the tool that it wanted at first. */
+    bool has_ends =
+        count(event_text, "event: tool_result\n") == count(event_text, "event: tool_call\n");
+    return is_whole && has_ends ? ENDED_WELL : WRONG;
 }
 
 static void live(unsigned nth)

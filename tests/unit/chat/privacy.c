@@ -153,6 +153,35 @@ TEST(a_policy_of_block_wins_over_what_is_remembered)
     desk_close();
 }
 
+TEST(what_was_allowed_counts_only_where_the_user_may_be_asked)
+{
+    struct made m;
+    char id[DECISION_ID_BYTES];
+    desk_open(&asking);
+    begin_with(&m, USER("Write to " MAIL), &nothing);
+    WAIT_FOR(has_event(m.id, "dlp_preview"));
+    find_decision(id);
+    T_EQ(decide_as(id, DECISION_ALLOW, true), WEIR_OK);
+    WAIT_FOR(n_sealed() == 1);
+    T_OK(says(stage->asked[0], MAIL));
+    struct wish same = {.conversation = m.conversation};
+    struct wish stricter = {.conversation = m.conversation, .action = PII_REDACT};
+    run_with(&m, USER("And once more to " MAIL), &stricter);
+    check_log("done");
+    T_OK(!says(stage->asked[1], MAIL));
+    T_OK(says(event_text, "\"appliedChoice\":\"redact\""));
+    /* It is not forgotten by that. */
+    run_with(&m, USER("Hello"), &same);
+    check_log("done");
+    T_OK(says(stage->asked[2], MAIL));
+    desk_close();
+    open_chats(&(struct setting){.policy = "{\"piiAction\":\"auto_redact\"}"});
+    run_with(&m, USER("Hello again"), &same);
+    check_log("done");
+    T_OK(!says(stage->asked[3], MAIL) && says(stage->asked[3], "[email_"));
+    desk_close();
+}
+
 TEST(blocked_by_the_user_nothing_leaves_now_or_later)
 {
     struct made m;
@@ -303,6 +332,21 @@ TEST(a_question_ends_with_its_reply)
     look(m.id);
     check_log("error");
     T_EQ(decide_as(id, DECISION_ALLOW, true), WEIR_NOT_FOUND);
+    desk_close();
+}
+
+TEST(nothing_is_decided_about_a_conversation_that_is_deleted)
+{
+    struct made m;
+    char id[DECISION_ID_BYTES];
+    desk_open(&asking);
+    begin_with(&m, USER("Write to " MAIL), &nothing);
+    WAIT_FOR(has_event(m.id, "dlp_preview"));
+    find_decision(id);
+    T_EQ(chats_delete(desk.chats, SLICE("ann"), weir_slice_of(m.conversation)), WEIR_OK);
+    T_EQ(decide_as(id, DECISION_ALLOW, true), WEIR_NOT_FOUND);
+    WAIT_FOR(n_sealed() == 1);
+    T_EQ(atomic_load(&stage->n_calls), 0);
     desk_close();
 }
 
