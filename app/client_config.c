@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 
 #include "base/slice.h"
 #include "io/fetch.h"
+
+enum { PIPE_MS = 30 * 1000 }; /* for a key that comes through a pipe: somebody may have to type */
 
 /* What is known while it is put together. */
 struct finding {
@@ -50,12 +53,21 @@ static void place_in_file(struct finding *f, struct config_place *p, enum config
 
 /* ---- files ---- */
 
+/* Anything else than a file, or a pipe where one may be, has no end or asks for things. */
+static bool is_file(struct finding *f, int fd, const char *path, bool takes_pipe)
+{
+    struct stat found;
+    if (fstat(fd, &found) != 0) return fail(f, EXIT_FAILED, "%s: %s", path, strerror(errno));
+    if (S_ISDIR(found.st_mode)) return fail(f, EXIT_FAILED, "%s: it is a folder", path);
+    if (S_ISREG(found.st_mode) || (takes_pipe && S_ISFIFO(found.st_mode))) return true;
+    return fail(f, EXIT_FAILED, "%s: it is no file%s", path, takes_pipe ? ", and no pipe" : "");
+}
+
 /* A pipe has no readers that were not meant; a file may have. */
 static bool is_closed_to_others(struct finding *f, int fd, const char *path)
 {
     struct stat found;
     if (fstat(fd, &found) != 0) return fail(f, EXIT_FAILED, "%s: %s", path, strerror(errno));
-    if (S_ISDIR(found.st_mode)) return fail(f, EXIT_FAILED, "%s: it is a folder", path);
     if (!S_ISREG(found.st_mode)) return true;
     if (geteuid() != 0 && found.st_uid != geteuid() && found.st_uid != 0)
         return fail(f, EXIT_FAILED, "%s has a key in it and belongs to another user", path);
@@ -65,12 +77,29 @@ static bool is_closed_to_others(struct finding *f, int fd, const char *path)
                 (unsigned)found.st_mode & 0777, path);
 }
 
+/* Without waiting: a pipe that nobody writes into would never be open. */
+static int open_to_read(const char *path)
+{
+    return open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/* Whether reading may go on after it has failed like this. */
+static bool can_go_on(int fd)
+{
+    struct pollfd fds = {.fd = fd, .events = POLLIN};
+    if (errno == EINTR) return true;
+    if (errno != EAGAIN) return false;
+    int n = poll(&fds, 1, PIPE_MS);
+    if (n == 0) errno = ETIMEDOUT;
+    return n > 0 || (n < 0 && errno == EINTR);
+}
+
 static bool read_all(struct finding *f, int fd, const char *path, struct weir_buf *out)
 {
     char piece[4096];
-    for (;;) {
+    while (weir_buf_status(out) == WEIR_OK) {
         ssize_t n = read(fd, piece, sizeof piece);
-        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && can_go_on(fd)) continue;
         if (n < 0) return fail(f, EXIT_FAILED, "%s: %s", path, strerror(errno));
         if (n == 0) break;
         weir_buf_append(out, piece, (size_t)n);
@@ -84,10 +113,11 @@ static bool read_all(struct finding *f, int fd, const char *path, struct weir_bu
 static bool read_key_file(struct finding *f, const char *path)
 {
     struct weir_buf text;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open_to_read(path);
     if (fd < 0) return fail(f, EXIT_FAILED, "%s: %s", path, strerror(errno));
     weir_buf_init(&text, CLIENT_KEY_BYTES - 1);
-    bool is_read = is_closed_to_others(f, fd, path) && read_all(f, fd, path, &text);
+    bool is_read = is_file(f, fd, path, true) && is_closed_to_others(f, fd, path) &&
+                   read_all(f, fd, path, &text);
     close(fd);
     while (is_read && text.len > 0 && strchr("\r\n\t ", text.ptr[text.len - 1])) text.len--;
     if (is_read) snprintf(f->c->key, sizeof f->c->key, "%.*s", (int)text.len, text.ptr);
@@ -121,7 +151,7 @@ static bool read_text(struct finding *f, int fd)
     struct config_mistake mistake;
     const char *path = f->c->file;
     const char *profile = f->c->profile[0] != 0 ? f->c->profile : NULL;
-    if (!read_all(f, fd, path, &f->text)) return false;
+    if (!is_file(f, fd, path, false) || !read_all(f, fd, path, &f->text)) return false;
     if (!config_file_read(weir_buf_slice(&f->text), profile, &f->file, &mistake))
         return fail(f, EXIT_FAILED, "%s:%u: %s", path, mistake.line, mistake.why);
     if (!f->file.has_profile)
@@ -150,7 +180,7 @@ static bool read_file(struct finding *f)
     int len = -1;
     if (xdg_folder(XDG_CONFIG, folder))
         len = snprintf(f->c->file, sizeof f->c->file, "%s/config", folder);
-    int fd = len > 0 && len < XDG_PATH_BYTES ? open(f->c->file, O_RDONLY | O_CLOEXEC) : -1;
+    int fd = len > 0 && len < XDG_PATH_BYTES ? open_to_read(f->c->file) : -1;
     if (fd < 0 && f->c->profile[0] != 0)
         return fail(f, EXIT_FAILED, "there is no profile \"%s\": %s: %s", f->c->profile, f->c->file,
                     strerror(errno));
@@ -172,16 +202,32 @@ static size_t origin_len(const char *url)
     return host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/?#") : strlen(url);
 }
 
+void client_url_shown(struct weir_slice url, char out[CLIENT_URL_BYTES])
+{
+    struct weir_slice rest = url;
+    const char *scheme = url.len > 0 ? memmem(url.ptr, url.len, "://", 3) : NULL;
+    size_t n_scheme = scheme ? (size_t)(scheme - url.ptr) + 3 : 0;
+    size_t n_host = n_scheme;
+    while (n_host < url.len && !memchr("/?#", url.ptr[n_host], 3)) n_host++;
+    const char *at = NULL;
+    if (n_host > n_scheme) at = memrchr(url.ptr + n_scheme, '@', n_host - n_scheme);
+    if (at) rest = slice_from(url, (size_t)(at - url.ptr));
+    snprintf(out, CLIENT_URL_BYTES, "%.*s%s%.*s", at ? (int)n_scheme : 0, url.ptr, at ? "***" : "",
+             (int)rest.len, rest.ptr);
+}
+
 static bool take_url(struct finding *f, struct weir_slice given)
 {
     const char *why;
+    char shown[CLIENT_URL_BYTES];
     struct client_config *c = f->c;
     const char *where = c->server_place.text;
     while (given.len > 0 && given.ptr[given.len - 1] == '/') given.len--;
     if (given.len >= sizeof c->url) return fail(f, EXIT_FAILED, "%s: it is too long", where);
+    client_url_shown(given, shown);
     if (fetch_check_url(NULL, given, &why) != WEIR_OK)
-        return fail(f, EXIT_FAILED, "%s: \"%.*s\": %s; a server is as https://weir.example", where,
-                    (int)given.len, given.len > 0 ? given.ptr : "", why);
+        return fail(f, EXIT_FAILED, "%s: \"%s\": %s; a server is as https://weir.example", where,
+                    shown, why);
     memcpy(c->url, given.ptr, given.len);
     c->url[given.len] = 0;
     if (strpbrk(c->url, "?#"))
@@ -310,6 +356,10 @@ static bool find_ca(struct finding *f)
 static bool find(struct finding *f)
 {
     const struct client_flags *flags = f->flags;
+    const char *keep = xdg_environment("WEIR_KEEP");
+    /* Whoever says something about what is kept wants it to be understood (event_keep.h). */
+    if (keep && strcmp(keep, "yes") != 0 && strcmp(keep, "no") != 0)
+        return fail(f, EXIT_FAILED, "$WEIR_KEEP is yes or no, and not \"%s\"", keep);
     if (flags->data && (flags->url || flags->profile))
         return fail(f, EXIT_USAGE,
                     "--data is a folder of this machine: --url and --profile are not");

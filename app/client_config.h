@@ -82,5 +82,8 @@ int client_config_find(const struct client_flags *flags, struct client_config *o
 /* Wipes the key. */
 void client_config_forget(struct client_config *c);
 
+/* A URL for messages: who is named in it, with the password, is not shown. */
+void client_url_shown(struct weir_slice url, char out[CLIENT_URL_BYTES]);
+
 /* The server as people know it: its URL, or its folder. */
 const char *client_config_server(const struct client_config *c);

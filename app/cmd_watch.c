@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/slice.h"
+#include "io/fetch.h"
 #include "local_server.h"
 #include "options.h"
 #include "remote.h"
@@ -124,12 +125,12 @@ static bool read_whole(const char *name, struct weir_buf *out)
     int fd = is_input ? STDIN_FILENO : open(name, O_RDONLY | O_CLOEXEC);
     while ((n = fd < 0 ? -1 : read(fd, piece, sizeof piece)) != 0) {
         if (n > 0) weir_buf_append(out, piece, (size_t)n);
-        else if (fd < 0 || errno != EINTR) break;
+        if (n > 0 ? weir_buf_status(out) != WEIR_OK : fd < 0 || errno != EINTR) break;
     }
     if (n < 0) fprintf(stderr, "weir: %s: %s\n", name, strerror(errno));
     if (fd >= 0 && !is_input) close(fd);
     if (n == 0 && weir_buf_status(out) == WEIR_OK) return true;
-    if (n == 0) fprintf(stderr, "weir: %s: %s\n", name, weir_status_text(weir_buf_status(out)));
+    if (n >= 0) fprintf(stderr, "weir: %s: %s\n", name, weir_status_text(weir_buf_status(out)));
     return false;
 }
 
@@ -274,12 +275,23 @@ static bool take_body(struct request *r)
     return weir_buf_status(&r->body_bytes) == WEIR_OK;
 }
 
+static bool can_be_asked(const char *url)
+{
+    const char *why;
+    char shown[CLIENT_URL_BYTES];
+    if (fetch_check_url(NULL, weir_slice_of(url), &why) == WEIR_OK) return true;
+    client_url_shown(weir_slice_of(url), shown);
+    fprintf(stderr, "weir: %s: %s\n", shown, why);
+    return false;
+}
+
 static int watch_url(struct request *r, const char *url)
 {
     struct client_config config;
     int signal_number = 0;
     if (r->flags.url || r->flags.data)
         return usage_error(&watch_command, "the address says where the server is");
+    if (!can_be_asked(url)) return EXIT_FAILED;
     take_url(r, url);
     if (!add_headers(r)) return EXIT_USAGE;
     weir_buf_init(&r->body_bytes, BODY_BYTES);

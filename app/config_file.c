@@ -122,6 +122,8 @@ bool config_file_read(struct weir_slice text, const char *profile, struct config
     *out = (struct config_file){.has_profile = !profile};
     *mistake = (struct config_mistake){.line = 0};
     if (profile) r.wanted = weir_slice_of(profile);
+    /* Some editors put a byte order mark at the beginning. */
+    if (text.len >= 3 && memcmp(text.ptr, "\xef\xbb\xbf", 3) == 0) text = slice_from(text, 3);
     while (text.len > 0) {
         const char *end = memchr(text.ptr, '\n', text.len);
         size_t len = end ? (size_t)(end - text.ptr) : text.len;

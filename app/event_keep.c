@@ -373,9 +373,11 @@ static bool is_wanted(void)
     struct config_file config;
     struct config_mistake mistake;
     size_t n = 0;
+    struct stat found;
     const char *wish = xdg_environment("WEIR_KEEP");
-    if (wish) return strcmp(wish, "no") != 0;
+    if (wish) return strcmp(wish, "yes") == 0;
     if (!xdg_folder(XDG_CONFIG, folder) || !path_of(folder, "config", "", path)) return true;
+    if (stat(path, &found) == 0 && !S_ISREG(found.st_mode)) return false;
     if (file_open(&f, path, FILE_READ_ONLY) != WEIR_OK) return errno == ENOENT;
     bool is_read = file_read_at(&f, text, sizeof text, 0, &n) == WEIR_OK;
     file_close(&f);

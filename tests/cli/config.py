@@ -9,6 +9,7 @@ was.
 import http.server
 import json
 import os
+import subprocess
 import sys
 import tempfile
 import threading
@@ -130,6 +131,52 @@ def check_profiles(count, bench):
     count.check("has no section [three]" in seen, "a profile that is not there", seen)
 
 
+def check_no_files(count, bench):
+    """What has no end, or nobody at its other end, is not waited for; a pipe with a key is read."""
+    one = bench.first.url
+    path = bench.config("")
+    fifo = os.path.join(bench.home, "fifo")
+    os.mkfifo(fifo, 0o600)
+    large = bench.write("large.key", "x" * 100000)
+    for given, wanted in (("/dev/zero", "no file, and no pipe"), (fifo, "no key in it"),
+                          (large, "longer than such a file"), (bench.home, "a folder")):
+        seen = bench.key("--key-file", given, "--url", one)
+        count.check(wanted in seen, f"a key file that is {given}", seen)
+    reader, writer = os.pipe()
+    os.write(writer, b"of-pipe\n")
+    os.close(writer)
+    result = subprocess.run([bench.weir, "trace", TURN, "--json", "--key-file", f"/dev/fd/{reader}",
+                             "--url", one], env={**os.environ, **bench.env}, pass_fds=[reader],
+                            capture_output=True, timeout=60, check=False)
+    os.close(reader)
+    count.check(b"Bearer of-pipe" in result.stdout, "a pipe with a key", str(result))
+    os.remove(path)
+    for make in (lambda: os.mkfifo(path, 0o600), lambda: os.symlink("/dev/zero", path)):
+        make()
+        seen = bench.key("--url", one)
+        count.check(f"{path}: it is no file" in seen, "a configuration that is no file", seen)
+        os.remove(path)
+    bench.config("")
+    for words in (("--body", "/dev/zero"), ("--header", "@/dev/zero")):
+        result = run(bench.weir, "watch", one, *words, env=bench.env)
+        count.check(result.code in (1, 2) and result.err, f"{words}", result.err)
+
+
+def check_words(count, bench):
+    """No password is shown, and WEIR_KEEP is understood."""
+    for words, env in ((("trace", TURN, "--url", "http://me:s3cret@127.0.0.1:1"), {}),
+                       (("trace", TURN), {"WEIR_URL": "me:s3cret@a"}),
+                       (("watch", "http://me:s3@cret@127.0.0.1:1/x"), {}),
+                       (("login", "http://me:s3cret@127.0.0.1:1"), {})):
+        result = run(bench.weir, *words, env={**bench.env, **env})
+        count.check(result.code == 1 and "***@" in result.err and "s3" not in result.err
+                    and "cret" not in result.err, f"a password: {words}", result.err)
+    result = run(bench.weir, "trace", TURN, "--url", bench.first.url,
+                 env={**bench.env, "WEIR_KEEP": "never"})
+    count.check(result.code == 1 and '$WEIR_KEEP is yes or no, and not "never"' in result.err,
+                "WEIR_KEEP that is not understood", result.err)
+
+
 def check_files(count, bench):
     """Files with keys are closed to others; what is wrong has its place."""
     one = bench.first.url
@@ -140,6 +187,8 @@ def check_files(count, bench):
     count.check("chmod 600" in bench.key(), "an open file with a key of another profile")
     bench.config(f"url = {one}\n", 0o644)
     count.check(bench.key() == "none", "a file without a key may be open", bench.key())
+    bench.config(f"\ufeffurl = {one}\nkey = of-file\n")
+    count.check(bench.key() == "of-file", "a byte order mark is passed over", bench.key())
     key = bench.write("open.key", "secret\n", 0o604)
     seen = bench.key("--key-file", key)
     count.check(f"chmod 600 {key}" in seen and "secret" not in seen, "an open key file", seen)
@@ -202,8 +251,8 @@ def main():
     count = Counter()
     with tempfile.TemporaryDirectory() as home:
         bench = Bench(weir, home)
-        for check in (check_order, check_keys_stay, check_profiles, check_files, check_local,
-                      check_errors):
+        for check in (check_order, check_keys_stay, check_profiles, check_files, check_no_files,
+                      check_words, check_local, check_errors):
             check(count, bench)
     return count.finish()
 

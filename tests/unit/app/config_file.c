@@ -39,6 +39,16 @@ TEST(what_stands_before_the_sections_is_the_profile_without_a_name)
     T_EQ(file.has_profile, true);
 }
 
+TEST(a_byte_order_mark_is_passed_over_at_the_beginning_alone)
+{
+    struct config_mistake mistake;
+    struct config_file file = read_good("\xef\xbb\xbf[work]\nurl = https://a.example\n", "work");
+    T_EQ_STR(file.values[CONFIG_URL], "https://a.example");
+    T_EQ(config_file_read(SLICE("\n\xef\xbb\xbfurl = https://a.example\n"), NULL, &file, &mistake),
+         false);
+    T_EQ(mistake.line, 2);
+}
+
 TEST(a_section_inherits_nothing)
 {
     struct config_file file = read_good(whole, "work");
