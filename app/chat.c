@@ -29,7 +29,7 @@ void chat_init(struct chat *c, const struct client_config *config, const char *u
 
 void chat_fini(struct chat *c)
 {
-    remote_post_end(c->late);
+    for (size_t i = 0; i < CHAT_LATE_POSTS; i++) remote_post_end(c->late[i]);
     dialogue_fini(&c->dialogue);
     weir_buf_fini(&c->answer);
     weir_buf_fini(&c->result);
@@ -247,11 +247,6 @@ bool chat_say_left_out(const struct chat_errand *e, struct weir_buf *out)
 
 /* ---- turns ---- */
 
-struct watch {
-    struct chat *chat;
-    struct remote_post *cancel;
-};
-
 static void take_event(void *user, struct weir_slice type, const struct weir_json *data)
 {
     struct chat *c = user;
@@ -263,34 +258,46 @@ static void take_event(void *user, struct weir_slice type, const struct weir_jso
     weir_buf_append_slice(&c->answer, weir_json_text(weir_json_get_str(result, "answer")));
 }
 
-static struct remote_post *begin_cancel(const struct chat *c, const char *turn)
+/* One whose post is over; there is one, but for people in a great hurry. */
+static struct remote_post **free_place(struct chat *c)
 {
+    for (size_t i = 0; i < CHAT_LATE_POSTS; i++) {
+        if (!remote_post_is_over(c->late[i])) continue;
+        remote_post_end(c->late[i]);
+        c->late[i] = NULL;
+        return &c->late[i];
+    }
+    remote_post_end(c->late[0]);
+    return &c->late[0];
+}
+
+static void begin_cancel(struct chat *c, const char *turn)
+{
+    struct remote_post **post = free_place(c);
     char path[REMOTE_PATH_BYTES];
     char address[REMOTE_PATH_BYTES];
     snprintf(path, sizeof path, "/v1/turns/%s/cancel", turn);
     remote_path(address, c->config, path, c->user);
-    return remote_post_begin(c->config, address);
+    *post = remote_post_begin(c->config, address);
 }
 
-/* Its last event says that it was cancelled, so the watching goes on until then. */
+/* True also when nobody can be asked: the chat goes on. */
 static bool cancel_turn(void *user)
 {
-    struct watch *w = user;
-    if (!w->cancel) w->cancel = begin_cancel(w->chat, w->chat->turn);
-    return w->cancel != NULL;
+    struct chat *c = user;
+    begin_cancel(c, c->turn);
+    return true;
 }
 
 void chat_cancel_late(struct chat *c, const struct chat_errand *errand)
 {
     if (errand->command.act != CHAT_QUESTION || !errand->is_good) return;
-    remote_post_end(c->late);
-    c->late = begin_cancel(c, errand->turn);
+    begin_cancel(c, errand->turn);
 }
 
 int chat_watch(struct chat *c, const struct chat_errand *errand, struct watcher_guest *guest,
                int *signal_number)
 {
-    struct watch w = {.chat = c};
     const struct watcher_options options = {.is_json = c->is_json,
                                             .is_quiet = c->is_quiet,
                                             .notes = stderr,
@@ -305,9 +312,8 @@ int chat_watch(struct chat *c, const struct chat_errand *errand, struct watcher_
                                      .user = c->user,
                                      .is_not_kept = c->is_not_kept,
                                      .cancel = cancel_turn,
-                                     .cancel_user = &w};
+                                     .cancel_user = c};
     int exit_status = stream_watch(c->config, &wish, &options, signal_number);
-    remote_post_end(w.cancel);
     if (exit_status != EXIT_DONE || c->answer.len == 0) return exit_status;
     enum weir_status st =
         dialogue_add(&c->dialogue, weir_buf_slice(&errand->question), weir_buf_slice(&c->answer));

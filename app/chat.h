@@ -21,7 +21,7 @@
 #include "remote.h"
 #include "watcher.h"
 
-enum { CHAT_ID_BYTES = 64, CHAT_USER_BYTES = 128 };
+enum { CHAT_ID_BYTES = 64, CHAT_USER_BYTES = 128, CHAT_LATE_POSTS = 8 };
 
 struct chat {
     const struct client_config *config;
@@ -32,7 +32,8 @@ struct chat {
     char turn[CHAT_ID_BYTES]; /* that was asked last; "": none */
     struct weir_buf result;   /* of the last answer, as JSON; empty: none */
     struct weir_buf answer;   /* of the turn at hand */
-    struct remote_post *late; /* what cancels a turn that nobody watches */
+    /* What cancels turns that nobody watches any more. */
+    struct remote_post *late[CHAT_LATE_POSTS];
 };
 
 void chat_init(struct chat *c, const struct client_config *config, const char *user);

@@ -82,10 +82,7 @@ static bool post_turn(struct asking *a)
     return is_made;
 }
 
-/*
- * The turn's last event says that it was cancelled, so the watching goes on until then. Nobody
- * waits for the answer: should the server hang, another Ctrl-C still has to be heard.
- */
+/* Nobody waits for the answer, but for a while at the end, when the terminal is sane again. */
 static bool cancel_turn(void *user)
 {
     struct asking *a = user;
@@ -94,7 +91,7 @@ static bool cancel_turn(void *user)
     snprintf(path, sizeof path, "/v1/turns/%s/cancel", a->turn);
     remote_path(address, a->config, path, a->user);
     if (!a->cancelling) a->cancelling = remote_post_begin(a->config, address);
-    return a->cancelling != NULL;
+    return true;
 }
 
 static int ask(const struct client_config *config, void *user)

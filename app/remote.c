@@ -5,10 +5,12 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <weir/json.h>
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/slice.h"
 #include "io/fetch.h"
@@ -245,41 +247,65 @@ bool remote_get(const struct client_config *c, const char *path, struct weir_buf
 
 struct remote_post {
     struct fetcher *fetcher; /* NULL: over the control socket */
-    int fd;
+    int fd;                  /* can be read when there is an answer, or will be none */
+    uint64_t begun_ns;
 };
 
-static void forget_result(void *user, const struct fetch_result *result)
+static void take_end(void *user, const struct fetch_result *result)
 {
-    (void)user;
+    const struct remote_post *post = user;
+    static const uint64_t one = 1;
     (void)result;
+    ssize_t n = write(post->fd, &one, sizeof one);
+    (void)n;
+}
+
+static bool send_post(struct remote_post *post, const struct client_config *c, const char *path)
+{
+    struct fetch_request request = {.method = FETCH_POST, .done = take_end, .user = post};
+    const struct fetcher_options options = {.max_running = 1};
+    post->fd = c->is_local ? control_post(c->folder, path) : eventfd(0, EFD_CLOEXEC);
+    if (post->fd < 0 || c->is_local) return post->fd >= 0;
+    return fetcher_new(&post->fetcher, NULL, &options) == WEIR_OK &&
+           remote_send(post->fetcher, c, path, &request) == WEIR_OK;
+}
+
+static void free_post(struct remote_post *post)
+{
+    fetcher_free(post->fetcher);
+    if (post->fd >= 0) close(post->fd);
+    mem_free(post);
 }
 
 struct remote_post *remote_post_begin(const struct client_config *c, const char *path)
 {
-    struct fetch_request request = {.method = FETCH_POST, .done = forget_result};
-    const struct fetcher_options options = {.max_running = 1};
     struct remote_post *post = mem_zalloc(sizeof *post);
     if (!post) return NULL;
-    post->fd = -1;
-    bool is_sent;
-    if (c->is_local) {
-        post->fd = control_post(c->folder, path);
-        is_sent = post->fd >= 0;
-    } else {
-        is_sent = fetcher_new(&post->fetcher, NULL, &options) == WEIR_OK &&
-                  remote_send(post->fetcher, c, path, &request) == WEIR_OK;
-    }
-    if (is_sent) return post;
-    remote_post_end(post);
+    post->begun_ns = clock_mono_ns(&clock_system);
+    if (send_post(post, c, path)) return post;
+    free_post(post);
     return NULL;
+}
+
+/* For its answer, up to so many milliseconds, and no longer than it has. */
+static bool wait_for_post(const struct remote_post *post, int most_ms)
+{
+    struct pollfd fd = {.fd = post->fd, .events = POLLIN};
+    uint64_t ms = (clock_mono_ns(&clock_system) - post->begun_ns) / 1000000;
+    int left_ms = ms < REMOTE_POST_MS ? REMOTE_POST_MS - (int)ms : 0;
+    return poll(&fd, 1, left_ms < most_ms ? left_ms : most_ms) == 1 || left_ms == 0;
+}
+
+bool remote_post_is_over(const struct remote_post *post)
+{
+    return !post || wait_for_post(post, 0);
 }
 
 void remote_post_end(struct remote_post *post)
 {
     if (!post) return;
-    fetcher_free(post->fetcher);
-    if (post->fd >= 0) close(post->fd);
-    mem_free(post);
+    (void)wait_for_post(post, REMOTE_POST_MS);
+    free_post(post);
 }
 
 /* ---- commands ---- */

@@ -21,6 +21,7 @@ enum {
     REMOTE_CONNECT_MS = 10 * 1000,
     REMOTE_FIRST_BYTE_MS = 120 * 1000,
     REMOTE_IDLE_MS = 30 * 1000,
+    REMOTE_POST_MS = 3 * 1000,
 };
 
 /* What a command does with a server; returns the exit status. */
@@ -76,11 +77,13 @@ WEIR_MUST_CHECK enum weir_status remote_send(struct fetcher *f, const struct cli
                                              const char *path, struct fetch_request *request);
 
 /*
- * A POST that nobody waits for, as to cancel a turn; NULL when it cannot be sent. remote_post_end()
- * gives it up, if it is still under way; NULL is allowed.
+ * A POST that nobody waits for, as to cancel a turn; NULL when it cannot be sent. It has
+ * REMOTE_POST_MS: remote_post_is_over() when they are over or it was answered; remote_post_end()
+ * waits until then, so that it is really sent. NULL is allowed.
  */
 struct remote_post;
 struct remote_post *remote_post_begin(const struct client_config *c, const char *path);
+bool remote_post_is_over(const struct remote_post *post);
 void remote_post_end(struct remote_post *post);
 
 /*

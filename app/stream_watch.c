@@ -370,12 +370,12 @@ static int watch_locally(struct watching *w, const struct client_config *config,
     int status = w->control.answer.status;
     *signal_number = watcher_signal(w->watcher);
     control_stream_close(&w->control);
+    bool is_left = *signal_number != 0 || watcher_is_left(w->watcher);
     bool is_refused = status != 200 && status != 204 && exit_status != EXIT_DONE;
-    if (is_refused && *signal_number == 0) {
+    if (is_refused && !is_left) {
         complain(config, &w->control.answer);
         exit_status = EXIT_FAILED;
-    } else if (exit_status == EXIT_INCOMPLETE && *signal_number == 0 &&
-               !watcher_is_left(w->watcher)) {
+    } else if (exit_status == EXIT_INCOMPLETE && !is_left) {
         fputs("weir: the stream ended before it was complete\n", stderr);
     }
     weir_buf_fini(&w->control.answer.body);

@@ -28,6 +28,7 @@ enum {
     FRAME_AFTER_BYTES = 256 << 10, /* of the stream */
     KEY_BYTES = 256,
     GAP_BYTES = 96,
+    CANCEL_MS = 40, /* how long the last event of what is cancelled is waited for */
 };
 
 struct watcher {
@@ -48,13 +49,15 @@ struct watcher {
     struct plain_view plain;
     struct weir_buf line;
 
-    bool is_left; /* quit, or cancelled where that ends the reading */
+    bool is_left;     /* quit, or cancelled where that ends the reading */
+    bool is_given_up; /* cancelled, and its last event did not come at once */
     bool is_broken;
     bool is_whole;
     bool is_cut; /* the connection was lost for good in the middle */
     int signal_number;
-    uint64_t frame_ns;    /* when the last one was drawn */
-    size_t n_since_frame; /* bytes of the stream since then */
+    uint64_t cancelled_ns; /* when its end was asked for; 0: it was not */
+    uint64_t frame_ns;     /* when the last one was drawn */
+    size_t n_since_frame;  /* bytes of the stream since then */
 };
 
 static uint64_t now_ns(void)
@@ -323,7 +326,9 @@ static void act(struct watcher *w, enum weir_cancel_act what)
 {
     const struct watcher_source *s = w->source;
     if (what == WEIR_CANCEL_QUIT) w->is_left = true;
-    if (what == WEIR_CANCEL_NOW && !(s->cancel && s->cancel(s->user))) w->is_left = true;
+    if (what != WEIR_CANCEL_NOW) return;
+    w->cancelled_ns = w->state.now_ns;
+    if (!(s->cancel && s->cancel(s->user))) w->is_left = true;
 }
 
 static void on_key(void *user, const struct key *key)
@@ -366,6 +371,15 @@ static void take_signals(struct watcher *w)
 
 /* ---- the loop ---- */
 
+/* Whoever cancels has had enough, whatever the server is doing or not doing. */
+static void give_up(struct watcher *w)
+{
+    uint64_t waited_ns = w->state.now_ns - w->cancelled_ns;
+    if (w->cancelled_ns == 0 || waited_ns < (uint64_t)CANCEL_MS * 1000000) return;
+    w->is_given_up = true;
+    weir_ui_disconnected(&w->state, "cancelled", "the server was asked to end it");
+}
+
 static void draw(struct watcher *w, bool is_idle)
 {
     uint64_t now = w->state.now_ns;
@@ -391,6 +405,7 @@ static int wait_ms(const struct watcher *w)
     uint64_t ms = SPIN_MS - now / 1000000 % SPIN_MS;
     uint64_t until = due > now ? (due - now) / 1000000 + 1 : 0;
     if (due != KEYS_NEVER && until < ms) ms = until;
+    if (w->cancelled_ns != 0 && ms > CANCEL_MS / 4) ms = CANCEL_MS / 4;
     int source_ms = source_wait_ms(w);
     return source_ms >= 0 && (uint64_t)source_ms < ms ? source_ms : (int)ms;
 }
@@ -418,7 +433,9 @@ static bool step(struct watcher *w)
     bool is_due = fds[0].revents || source_wait_ms(w) == 0;
     if (is_due && !w->is_left) more = w->source->read(w->source->user, w);
     take_more(w, more);
-    return more == WATCHER_MORE && !w->is_left && !w->is_broken && w->signal_number == 0;
+    bool is_on = more == WATCHER_MORE && !w->is_left && !w->is_broken && w->signal_number == 0;
+    if (is_on) give_up(w);
+    return is_on && !w->is_given_up;
 }
 
 /* A model's message whose stream has ended before it did. */
@@ -483,7 +500,7 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
 
 bool watcher_is_left(const struct watcher *w)
 {
-    return w->is_left;
+    return w->is_left || w->is_given_up;
 }
 
 int watcher_signal(const struct watcher *w)

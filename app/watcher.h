@@ -73,7 +73,10 @@ struct watcher_source {
     /* When read() is due though nothing can be read, in milliseconds; -1: never. May be NULL, if
      * read() waits when there is nothing. */
     int (*wait_ms)(void *user);
-    /* Asks for the end of what is watched; false: reading just stops. May be NULL. */
+    /*
+     * Asks for the end of what is watched, without waiting; its last event is read when it comes at
+     * once, and else it counts as failed. False: reading just stops. May be NULL.
+     */
     bool (*cancel)(void *user);
     void *user;
 };
