@@ -37,7 +37,7 @@ static bool read_name(const struct scan *s, size_t at, char out[NAME_MAX_BYTES +
         if (scan_is(s, i, BYTE_ALNUM)) out[n++] = (char)lower_of(s->text[i]);
     while (n > 0 && out[n - 1] >= '0' && out[n - 1] <= '9') n--;
     out[n] = 0;
-    return n >= 3;
+    return n >= 2;
 }
 
 static bool ends_with(const char *name, const char *const *ends, size_t n)
@@ -58,6 +58,7 @@ static enum named name_kind(const char *name)
         "accountkey",      "sharedkey",  "credential", "credentials",     "keybase",
         "secretaccesskey", "clientkey",  "appkey",     "sharedaccesskey", "licensekey",
         "webhookkey",      "sessionkey", "jwtkey"};
+    if (strcmp(name, "pw") == 0) return NAMED_PASSWORD;
     if (strcmp(name, "authorization") == 0 || strcmp(name, "xapikey") == 0) return NAMED_HEADER;
     if (ends_with(name, passwords, sizeof passwords / sizeof passwords[0])) return NAMED_PASSWORD;
     if (ends_with(name, keys, sizeof keys / sizeof keys[0])) return NAMED_KEY;
@@ -187,13 +188,36 @@ static bool skip_scheme(const struct scan *s, struct value *v)
     return true;
 }
 
+/* "curl -u bob:…": what a colon divides after such an option is a name and a password. */
+static bool is_user_option(const struct scan *s, size_t at)
+{
+    enum { LINE_MAX = 256 };
+    static const char *const options[] = {"-u", "-U", "--user", "--proxy-user"};
+    size_t end = at;
+    if (s->text[at] != ':' || scan_byte(s, at + 1) <= ' ') return false;
+    while (end > 0 && at - end < NAME_MAX_BYTES && s->text[end - 1] > ' ' &&
+           !strchr("=:\"'", s->text[end - 1]))
+        end--;
+    while (end > 0 && at - end < NAME_MAX_BYTES && strchr(" =\"'", s->text[end - 1])) end--;
+    struct weir_slice before = slice_of(s->text, end);
+    if (end > LINE_MAX) before = slice_of(s->text + end - LINE_MAX, LINE_MAX);
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        size_t len = strlen(options[i]);
+        if (before.len > len && slice_ends_with_nocase(before, options[i]) &&
+            before.ptr[before.len - len - 1] == ' ')
+            return memmem(before.ptr, before.len, "curl", 4) != NULL;
+    }
+    return false;
+}
+
 size_t match_assignment(struct scan *s, size_t at)
 {
     char name[NAME_MAX_BYTES + 1];
     struct value v;
     size_t next = at + 1;
-    if (!read_name(s, at, name)) return next;
-    enum named kind = name_kind(name);
+    bool has_name = read_name(s, at, name);
+    enum named kind = has_name ? name_kind(name) : NAMED_NOTHING;
+    if (kind == NAMED_NOTHING && is_user_option(s, at)) kind = NAMED_PASSWORD;
     if (kind == NAMED_NOTHING || !read_value(s, at, &v)) return next;
     if (kind != NAMED_PASSWORD && !skip_scheme(s, &v)) return next;
     struct weir_slice text = slice_of(s->text + v.start, v.end - v.start);
@@ -211,19 +235,38 @@ static size_t word_before(const struct scan *s, size_t at, size_t *end)
     return at;
 }
 
+/* Signs of the sentence around a value. */
+static void trim_signs(const struct scan *s, struct value *v)
+{
+    while (v->start < v->end && strchr("\"'`", s->text[v->start])) v->start++;
+    while (v->end > v->start && strchr("\"'`.,;", s->text[v->end - 1])) v->end--;
+}
+
+/* "Bearer 7f3a…" without the name of its header. */
+static void match_bearer(struct scan *s, size_t at, size_t end)
+{
+    struct value v = {at, end, false};
+    trim_signs(s, &v);
+    struct weir_slice text = slice_of(s->text + v.start, v.end - v.start);
+    if (text.len >= 16 && is_secret_value(text, NAMED_KEY, false)) add_value(s, &v, "assigned_key");
+}
+
 void match_spoken(struct scan *s, size_t at, size_t end)
 {
     size_t is_end, name_end;
     size_t is_at = word_before(s, at, &is_end);
     struct weir_slice verb = slice_of(s->text + is_at, is_end - is_at);
+    if (verb.len == 6 && strncasecmp(verb.ptr, "bearer", 6) == 0) {
+        match_bearer(s, at, end);
+        return;
+    }
     if (!weir_slice_is(verb, "is") && !weir_slice_is(verb, "ist") && !weir_slice_is(verb, "was"))
         return;
     size_t name_at = word_before(s, is_at, &name_end);
     unsigned context = context_of(s->rules, slice_of(s->text + name_at, name_end - name_at));
     if (!(context & CONTEXT_PASSWORD)) return;
     struct value v = {at, end, false};
-    while (v.start < v.end && strchr("\"'`", s->text[v.start])) v.start++;
-    while (v.end > v.start && strchr("\"'`.,;", s->text[v.end - 1])) v.end--;
+    trim_signs(s, &v);
     struct weir_slice text = slice_of(s->text + v.start, v.end - v.start);
     if (is_secret_value(text, NAMED_PASSWORD, false)) add_value(s, &v, "password");
 }

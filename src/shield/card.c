@@ -81,6 +81,11 @@ static bool is_one_digit(const uint8_t *digits, size_t n)
     return true;
 }
 
+const char *card_network(const uint8_t *digits, size_t n)
+{
+    return luhn_is_right(digits, n) && !is_one_digit(digits, n) ? network_of(digits, n) : NULL;
+}
+
 /* One group, or groups of three to eight with the same separator between them. */
 static bool is_grouped(const struct number *n, size_t k)
 {

@@ -58,6 +58,37 @@ static bool is_label(const char *label, char error[SHIELD_ERROR_BYTES])
     return is_right;
 }
 
+/* The length of the blank at the beginning of some bytes, 0: there is none. */
+static size_t blank_at(const unsigned char *text, size_t len)
+{
+    if (len > 1 && text[0] == 0xC2 && text[1] == 0xA0) return 2;
+    if (len > 2 && text[0] == 0xE2 && text[1] == 0x80 && (text[2] == 0xAF || text[2] == 0x89))
+        return 3;
+    return len > 0 && (shield_bytes[text[0]] & BYTE_SPACE) ? 1 : 0;
+}
+
+/* All blanks from there on, a few at most. */
+static size_t blanks_at(const unsigned char *text, size_t len)
+{
+    enum { BLANKS_MAX = 32 };
+    size_t n = 0;
+    for (size_t one; n < BLANKS_MAX && (one = blank_at(text + n, len - n)) > 0;) n += one;
+    return n;
+}
+
+/* Lower case, with one space for all blanks of a place; what it has then. */
+static size_t fold_term(struct weir_slice term, char *out)
+{
+    const unsigned char *text = (const unsigned char *)term.ptr;
+    size_t n = 0;
+    for (size_t i = 0; i < term.len;) {
+        size_t blanks = n > 0 ? blanks_at(text + i, term.len - i) : 0;
+        out[n++] = blanks > 0 ? ' ' : (char)lower_of(text[i]);
+        i += blanks > 0 ? blanks : 1;
+    }
+    return n;
+}
+
 enum weir_status custom_add_term(struct custom *c, const char *label, struct weir_slice term,
                                  char error[SHIELD_ERROR_BYTES])
 {
@@ -69,10 +100,10 @@ enum weir_status custom_add_term(struct custom *c, const char *label, struct wei
     if (c->n_terms == SHIELD_MAX_TERMS) return WEIR_LIMIT;
     struct custom_term *t = mem_alloc(sizeof *t + term.len);
     if (!t) return WEIR_NOMEM;
-    t->len = term.len;
+    t->len = fold_term(term, t->text);
     snprintf(t->label, sizeof t->label, "%s", label);
-    for (size_t i = 0; i < term.len; i++) t->text[i] = (char)lower_of((unsigned char)term.ptr[i]);
-    size_t head = term.len < CUSTOM_HEAD ? term.len : CUSTOM_HEAD;
+    size_t head = 1;
+    while (head < t->len && head < CUSTOM_HEAD && t->text[head] != ' ') head++;
     struct custom_term **bucket = &c->buckets[bucket_of((const unsigned char *)t->text, head)];
     t->next_in_bucket = *bucket;
     *bucket = t;
@@ -83,13 +114,17 @@ enum weir_status custom_add_term(struct custom *c, const char *label, struct wei
     return WEIR_OK;
 }
 
-static bool is_term(const struct scan *s, size_t at, const struct custom_term *t)
+/* Where a term that begins at a place ends, 0: it does not stand there. */
+static size_t term_end(const struct scan *s, size_t at, const struct custom_term *t)
 {
-    if (s->len - at < t->len) return false;
-    for (size_t i = 0; i < t->len; i++)
-        if (lower_of(s->text[at + i]) != (unsigned char)t->text[i]) return false;
+    for (size_t i = 0; i < t->len; i++) {
+        size_t blanks = t->text[i] == ' ' && i > 0 ? blanks_at(s->text + at, s->len - at) : 0;
+        if (blanks == 0 && (at == s->len || lower_of(s->text[at]) != (unsigned char)t->text[i]))
+            return 0;
+        at += blanks > 0 ? blanks : 1;
+    }
     /* A term that ends in a sign may be followed by anything. */
-    return !scan_is(s, at + t->len - 1, BYTE_ALNUM) || !scan_is(s, at + t->len, BYTE_ALNUM);
+    return !scan_is(s, at - 1, BYTE_ALNUM) || !scan_is(s, at, BYTE_ALNUM) ? at : 0;
 }
 
 static void add_own(struct scan *s, size_t start, size_t end, const char *label)
@@ -103,15 +138,18 @@ static void add_own(struct scan *s, size_t start, size_t end, const char *label)
 static size_t match_terms(const struct custom *c, struct scan *s, size_t at)
 {
     const struct custom_term *best = NULL;
+    size_t best_end = 0;
     for (size_t head = 1; head <= CUSTOM_HEAD && head <= s->len - at; head++) {
         if (!(c->head_lengths & 1U << head)) continue;
         const struct custom_term *t = c->buckets[bucket_of(s->text + at, head)];
-        for (; t; t = t->next_in_bucket)
-            if ((!best || t->len > best->len) && is_term(s, at, t)) best = t;
+        for (; t; t = t->next_in_bucket) {
+            size_t end = !best || t->len > best->len ? term_end(s, at, t) : 0;
+            if (end > 0) best = t, best_end = end;
+        }
     }
     if (!best) return at + 1;
-    add_own(s, at, at + best->len, best->label);
-    return at + best->len;
+    add_own(s, at, best_end, best->label);
+    return best_end;
 }
 
 enum weir_status custom_add_pattern(struct custom *c, const char *label, struct weir_slice pattern,

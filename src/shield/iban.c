@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * International bank account numbers (ISO 13616): each country's length and structure, MOD 97-10,
- * in one piece or in groups with single spaces or hyphens. Upper or lower case, but not mixed: that
- * is how text looks that only happens to pass.
+ * in one piece or in groups with hyphens or a few blanks, the end of a line too. Upper or lower
+ * case, but not mixed: that is how text looks that only happens to pass.
  */
 #include "shield/mixed.h"
 
 #include <string.h>
+#include <strings.h>
 
 #include "shield/check_digit.h"
 
@@ -82,9 +83,22 @@ static bool has_structure(const char *text, const char *structure)
 
 static size_t gap_at(const struct scan *s, size_t at)
 {
-    unsigned char c = scan_byte(s, at);
-    if (c == 0xC2 && scan_byte(s, at + 1) == 0xA0) return 2;
-    return c == ' ' || c == '-' ? 1 : 0;
+    enum { GAP_MAX = 6 };
+    size_t n = 0;
+    if (scan_byte(s, at) == '-' || scan_byte(s, at) == '_' || scan_byte(s, at) == '+') return 1;
+    for (unsigned char c; n < GAP_MAX; n++) {
+        c = scan_byte(s, at + n);
+        if (c == 0xC2 && scan_byte(s, at + n + 1) == 0xA0) n++;
+        else if (c != ' ' && c != '\t' && c != '\r' && c != '\n') break;
+    }
+    return n;
+}
+
+/* Underscores are emphasis, and what joins the names of files. "IBAN" may touch it, too. */
+static bool is_free(const struct scan *s, size_t at, size_t end)
+{
+    bool is_named = at >= 4 && strncasecmp((const char *)s->text + at - 4, "iban", 4) == 0;
+    return (is_named || !scan_is_before(s, at, BYTE_ALNUM)) && !scan_is(s, end, BYTE_ALNUM);
 }
 
 /* Collects `want` letters and digits in upper case; the end in the text, or 0. */
@@ -107,6 +121,7 @@ size_t mixed_iban(struct scan *s, size_t at, size_t end)
 {
     unsigned char country[2];
     char text[IBAN_MAX], turned[IBAN_MAX];
+    if (end - at > 8 && strncasecmp((const char *)s->text + at, "iban", 4) == 0) at += 4;
     if (end - at < 4 || !scan_is(s, at, BYTE_LETTER) || !scan_is(s, at + 1, BYTE_LETTER)) return 0;
     if (!scan_is(s, at + 2, BYTE_DIGIT) || !scan_is(s, at + 3, BYTE_DIGIT)) return 0;
     for (size_t i = 0; i < 2; i++)
@@ -115,7 +130,7 @@ size_t mixed_iban(struct scan *s, size_t at, size_t end)
     if (!structure) return 0;
     size_t len = length_of(structure);
     size_t stop = collect(s, at, len, text);
-    if (stop == 0 || !scan_is_apart(s, at, stop) || !has_structure(text, structure)) return 0;
+    if (stop == 0 || !is_free(s, at, stop) || !has_structure(text, structure)) return 0;
     memcpy(turned, text + 4, len - 4);
     memcpy(turned + len - 4, text, 4);
     if (mod97_of(turned, len) != 1) return 0;

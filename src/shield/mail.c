@@ -114,6 +114,18 @@ static bool is_domain(const struct scan *s, const struct host *h)
     return true;
 }
 
+/* "alice@example.org.pdf" is a file that has somebody's name. */
+static void cut_file(const struct scan *s, struct host *h)
+{
+    struct host shorter = *h;
+    if (h->n_labels <= 2 || !tld_is_file(host_tld(s, h)) || tld_is_known(host_tld(s, h))) return;
+    shorter.end = h->tld - 1;
+    shorter.tld = shorter.end;
+    while (shorter.tld > h->start && s->text[shorter.tld - 1] != '.') shorter.tld--;
+    shorter.n_labels--;
+    if (tld_is_known(host_tld(s, &shorter))) *h = shorter;
+}
+
 /* "git@github.com:owner/name" is an address of a repository, not of a person. */
 static bool is_remote(const struct scan *s, size_t from, size_t at, size_t end)
 {
@@ -127,6 +139,7 @@ size_t match_mail(struct scan *s, size_t at)
     if (from == at) from = trim_local(s, atoms_before(s, at, s->mail_done), at);
     if (from == at || !host_read(s, at + 1, &h)) return at + 1;
     cut_tld(s, &h);
+    cut_file(s, &h);
     if (scan_byte(s, h.end) == '@') cut_glued(s, &h);
     /* Markdown's emphasis is around the address. */
     if (s->text[from] == '_' && scan_byte(s, h.end) == '_' && from + 1 < at) from++;

@@ -313,6 +313,7 @@ size_t match_mixed(struct scan *s, size_t at, size_t end)
     size_t found = mixed_iban(s, at, end);
     if (found == 0) found = mixed_coin(s, at, end);
     if (found == 0) found = mixed_national(s, at, end);
+    if (found == 0) found = loose_mixed(s, at, end);
     if (found == 0) found = mixed_document(s, at, end);
     return found > end ? found : end;
 }

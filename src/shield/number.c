@@ -31,8 +31,8 @@ static size_t separator(const struct scan *s, size_t at, char *kind)
         *kind = '(';
         return 2;
     }
-    bool is_dash = c == ' ' && next == '-' && scan_byte(s, at + 2) == ' ';
-    if (is_dash) *kind = '-';
+    bool is_dash = c == ' ' && (next == '-' || next == '/') && scan_byte(s, at + 2) == ' ';
+    if (is_dash) *kind = (char)next;
     return is_dash ? 3 : 1;
 }
 
@@ -112,12 +112,26 @@ void number_layout(const struct number *n, size_t k, char out[NUMBER_LAYOUT])
     out[at] = 0;
 }
 
+/* The chain has not the groups of a card, and something behind it may have the others. */
+static bool may_be_loose(const struct scan *s, const struct number *n)
+{
+    unsigned first = n->groups[0].n;
+    if (n->has_plus) return false;
+    return first == 4 || first == 15 || first == 16 ||
+           (first == 1 && scan_byte(s, n->start + 1) == ' ');
+}
+
 size_t match_number(struct scan *s, size_t at)
 {
     struct number n;
     size_t next = scan_run(s, at, BYTE_DIGIT, s->len);
-    if (next - at > NUMBER_DIGITS || !number_read(s, at, &n)) return next;
+    if (next - at > NUMBER_DIGITS) return next;
+    if (!number_read(s, at, &n)) {
+        size_t found = loose_number(s, at, next);
+        return found > next ? found : next;
+    }
     size_t end = number_ipv4(s, at);
+    if (end == 0) end = may_be_loose(s, &n) ? loose_number(s, at, next) : 0;
     if (end == 0 && number_digits(&n, n.n_groups) >= 6) {
         end = number_card(s, &n);
         size_t national = number_national(s, &n);

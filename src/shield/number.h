@@ -51,11 +51,22 @@ void number_layout(const struct number *n, size_t k, char out[NUMBER_LAYOUT]);
 /* ---- matchers over a chain; the end of what was found for sure, or 0 ---- */
 
 size_t number_card(struct scan *s, const struct number *n);
+/* The network that gives out such a card, with its Luhn digit; NULL: none does. */
+const char *card_network(const uint8_t *digits, size_t n);
 size_t number_national(struct scan *s, const struct number *n);
 /* 12345678-Z, 12.345.670-K, AB 12 34 56 C. */
 size_t number_lettered(struct scan *s, const struct number *n);
 size_t number_phone(struct scan *s, const struct number *n);
 void number_birth(struct scan *s, const struct number *n);
 void number_document(struct scan *s, const struct number *n);
+
+/* ---- what chains do not see (loose.c); the end of what was found, or 0 ---- */
+
+/* Cards in groups with anything between them. */
+size_t loose_card(struct scan *s, size_t at);
+/* At a run of digits [at, end) that no chain begins with. */
+size_t loose_number(struct scan *s, size_t at, size_t end);
+/* At a run of letters and digits. */
+size_t loose_mixed(struct scan *s, size_t at, size_t end);
 /* Four numbers with dots. */
 size_t number_ipv4(struct scan *s, size_t at);

@@ -154,7 +154,7 @@ static size_t look_at_sign(struct scan *s, size_t at)
 
 static size_t look_at_word(struct scan *s, size_t at, size_t end)
 {
-    if (at >= 3 && s->text[at - 1] == ' ' && (s->text[at - 2] == 's' || s->text[at - 2] == 't'))
+    if (at >= 3 && s->text[at - 1] == ' ' && strchr("str", s->text[at - 2]) && s->text[at - 2])
         match_spoken(s, at, end);
     while (at < end && s->status == WEIR_OK)
         at = (shield_bytes[s->text[at]] & BYTE_ALNUM) ? look_at_run(s, at, end)
