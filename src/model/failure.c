@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a failure means: whether the same request may succeed later, whether the provider is in
- * trouble, how long it wants to be left alone, and a sentence for people. The sentence has what the
- * server said, for it is the only one who knows; its key and all that looks like one is taken out,
- * and it is short.
+ * trouble, how long it wants to be left alone, and a sentence for people. The sentence has the code
+ * that the server gave, and none of its own words: they may repeat what it was asked, and sentences
+ * go into logs and documents. Its key and all that looks like one is taken out, and it is short.
  */
 #include <stdio.h>
 
@@ -16,6 +16,7 @@
 
 enum {
     SAID_BYTES = 160, /* of what a server said */
+    WORD_BYTES = 64,
     ERROR_VALUE_BYTES = 1 << 20,
     HTTP_TIMEOUT = 408,
     HTTP_CONFLICT = 409,
@@ -73,15 +74,23 @@ bool model_error_may_help(struct weir_slice type)
     return true;
 }
 
-/* {"error":{"message","type","code"}}, {"error":"text"}, {"message"}, {"detail"}. */
-static struct weir_slice message_of(const struct weir_json *body)
+struct weir_slice model_failure_word(struct weir_slice said)
 {
-    const struct weir_json *error = weir_json_get_str(body, "error");
-    struct weir_slice text = weir_json_text(weir_json_get_str(error, "message"));
-    if (text.len == 0) text = weir_json_text(error);
-    if (text.len == 0) text = weir_json_text(weir_json_get_str(body, "message"));
-    if (text.len == 0) text = weir_json_text(weir_json_get_str(body, "detail"));
-    return text;
+    static const char signs[] = "_-./+";
+    if (said.len > WORD_BYTES) return (struct weir_slice){0};
+    for (size_t i = 0; i < said.len; i++) {
+        unsigned char c = (unsigned char)said.ptr[i];
+        bool is_letter = (c | 32) >= 'a' && (c | 32) <= 'z';
+        if (!is_letter && !memchr(signs, c, sizeof signs - 1)) return (struct weir_slice){0};
+    }
+    return said;
+}
+
+struct weir_slice model_error_code(const struct weir_json *error)
+{
+    struct weir_slice word = model_failure_word(weir_json_text(weir_json_get_str(error, "code")));
+    if (word.len > 0) return word;
+    return model_failure_word(weir_json_text(weir_json_get_str(error, "type")));
 }
 
 static bool is_quota(const struct weir_json *body)
@@ -114,7 +123,7 @@ void model_failure_of_http(struct model_failure *f, const struct model_provider 
     if (http_status >= 300 && http_status < 400)
         snprintf(what, sizeof what, "leads elsewhere (%d), which is not followed", http_status);
     else snprintf(what, sizeof what, "answered %d", http_status);
-    model_failure_say(f, provider, what, message_of(value));
+    model_failure_say(f, provider, what, model_error_code(weir_json_get_str(value, "error")));
     weir_json_doc_free(doc);
 }
 

@@ -190,7 +190,12 @@ struct model_failure {
 void model_failure_say(struct model_failure *f, const struct model_provider *provider,
                        const char *what, struct weir_slice said);
 
-/* An answer that is not 200: by its status, with the message of its body. */
+/* What a server said if it is a word, as "overloaded_error" or "text/html"; else it is empty. */
+struct weir_slice model_failure_word(struct weir_slice said);
+/* Of an error that a server tells, {"message","type","code"}: its code, or else its type. */
+struct weir_slice model_error_code(const struct weir_json *error);
+
+/* An answer that is not 200: by its status, with the code of its body. */
 void model_failure_of_http(struct model_failure *f, const struct model_provider *provider,
                            int http_status, struct weir_slice body);
 

@@ -222,9 +222,9 @@ static void fail_by_sender(struct model_reply *r, struct model_failure *f,
                            const struct weir_json *error)
 {
     struct weir_slice type = weir_json_text(weir_json_get_str(error, "type"));
-    struct weir_slice said = weir_json_text(weir_json_get_str(error, "message"));
-    if (said.len == 0) said = weir_json_text(error);
-    fail(r, f, model_error_may_help(type), "reported an error", said);
+    struct weir_slice word = model_failure_word(type); /* the code may be one of ours */
+    if (word.len == 0) word = model_error_code(error);
+    fail(r, f, model_error_may_help(type), "reported an error", word);
 }
 
 static void end_stream(struct model_reply *r, const char *cut, struct model_failure *f)
@@ -256,7 +256,7 @@ static const struct weir_json *end_whole(struct model_reply *r, const char *cut,
 static void end_other(struct model_reply *r, struct model_failure *f)
 {
     fail(r, f, false, "answered with something else than an event stream or JSON",
-         weir_slice_of(r->type));
+         model_failure_word(weir_slice_of(r->type)));
     f->is_outage = false;
 }
 

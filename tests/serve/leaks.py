@@ -166,6 +166,19 @@ def tools_and_documents_leak_nothing():
 
 
 @case
+def error_that_repeats_what_was_allowed_is_not_written_down():
+    value = "canary.allowed@example.org"
+    with Upstream() as upstream, Watched(upstream, policy={"piiAction": "ask"}) as server:
+        upstream.control(default={"status": 400, "message": f"cannot read {value}"})
+        with server.send(prompt(value)) as reply:
+            asked = reply.until("dlp_preview")[-1].data
+            equal(server.decide(asked["decisionId"], "allow").status, 200)
+            error = reply.rest()[-1]
+        equal((error.type, value in json.dumps(error.data)), ("error", False), error.data)
+        expect(value not in server.errors(), "the log has it", server.errors()[-400:])
+
+
+@case
 def questions_leak_nothing_however_they_are_answered():
     canaries = Canaries()
     with Upstream() as upstream, Watched(upstream, "--chat-decision", "2s", policy={"piiAction": "ask"}) as server:

@@ -35,20 +35,24 @@ TEST(a_status_says_whether_asking_again_may_help)
     }
 }
 
-TEST(what_a_server_says_is_in_the_sentence)
+TEST(the_code_of_a_server_is_in_the_sentence_and_none_of_its_words)
 {
     static const struct {
         const char *body, *says;
     } rows[] = {
-        {"{\"error\":{\"message\":\"max_tokens: too large\"}}", "claude answered 400: max_tokens: "
-                                                                "too large"},
-        {"{\"error\":\"model not found\"}", "claude answered 400: model not found"},
-        {"{\"message\":\"m\"}", "claude answered 400: m"},
-        {"{\"detail\":\"d\"}", "claude answered 400: d"},
-        {"{\"object\":\"error\",\"message\":\"v\"}", "claude answered 400: v"},
+        {"{\"error\":{\"message\":\"bad: ann@example.org\",\"type\":\"invalid_request_error\"}}",
+         "claude answered 400: invalid_request_error"},
+        {"{\"error\":{\"type\":\"a_type\",\"code\":\"context_length_exceeded\"}}",
+         "claude answered 400: context_length_exceeded"},
+        {"{\"error\":{\"type\":\"a_type\",\"code\":\"ann@example.org\"}}",
+         "claude answered 400: a_type"},
+        {"{\"error\":{\"type\":\"4012888888881881\",\"code\":\"two words\"}}",
+         "claude answered 400"},
+        {"{\"error\":\"ann@example.org\"}", "claude answered 400"},
+        {"{\"message\":\"ann@example.org\"}", "claude answered 400"},
+        {"{\"detail\":\"ann@example.org\"}", "claude answered 400"},
         {"<html>no</html>", "claude answered 400"},
         {"", "claude answered 400"},
-        {"{\"error\":{\"message\":\"a\\nb\\u001b[2Jc\"}}", "claude answered 400: a b [2Jc"},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         struct model_failure f;
@@ -77,19 +81,20 @@ TEST(a_key_that_a_server_repeats_is_taken_out)
     for (size_t i = 0; i < sizeof bodies / sizeof *bodies; i++) {
         struct model_failure f;
         model_failure_of_http(&f, &claude, 401, weir_slice_of(bodies[i]));
+        T_OK(!strstr(f.why, key));
+        model_failure_say(&f, &claude, "does not answer", weir_slice_of(bodies[i]));
         T_OK(!strstr(f.why, key) && !strstr(f.why, "another") && !strstr(f.why, "abcdef"));
     }
 }
 
 TEST(a_long_message_is_cut_between_characters)
 {
-    char body[2000] = "{\"error\":{\"message\":\"";
-    for (int i = 0; i < 600; i++) strncat(body, "\xc3\xa9", sizeof body - strlen(body) - 1);
-    strncat(body, "\"}}", sizeof body - strlen(body) - 1);
+    char said[1300] = "";
+    for (int i = 0; i < 600; i++) strncat(said, "\xc3\xa9", sizeof said - strlen(said) - 1);
     struct model_failure f;
-    model_failure_of_http(&f, &claude, 400, weir_slice_of(body));
+    model_failure_say(&f, &claude, "does not answer", weir_slice_of(said));
     size_t len = strlen(f.why);
-    T_OK(len < MODEL_WHY_BYTES && len % 2 == strlen("claude answered 400: ") % 2);
+    T_OK(len < MODEL_WHY_BYTES && len % 2 == strlen("claude does not answer: ") % 2);
 }
 
 TEST(the_type_of_an_error_says_whether_it_lasts)
