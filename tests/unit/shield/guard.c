@@ -164,9 +164,20 @@ TEST(a_private_number_becomes_a_text)
 TEST(values_that_are_coded_are_found)
 {
     static const char *const cases[] = {
-        "\"alice\\\\u0040example.org\"",                   /* JSON, twice */
-        "\"alice\\\\x40example.org\"",                     /* a program's */
-        "\"alice\\\\@example.org\"",                       /* Markdown */
+        "\"alice\\\\u0040example.org\"", /* JSON, twice */
+        "\"alice\\\\x40example.org\"",   /* a program's */
+        "\"alice\\\\@example.org\"",     /* Markdown */
+        "\"alice\\\\u{40}example.org\"", /* other languages */
+        "\"alice\\\\x{40}example.org\"",
+        "\"alice\\\\U00000040example.org\"",
+        "\"alice\\\\100example.org\"",
+        "\"alice%u0040example.org\"",
+        "\"alice&#64example.org\"", /* HTML without its semicolon */
+        "\"alice&#x40xample.org\"",
+        "\"ali\\u0001ce@exam\\u007fple.org\"",             /* controls */
+        "\"alic\\u0301e@exampl\\u0301e.org\"",             /* marks on letters */
+        "\"4\\ufe0f\\u20e3012888888881881\"",              /* keycaps */
+        "\"4012888888881\\u2787\\u277d\\u2488\"",          /* digits in circles, with dots */
         "\"alice%40example.org\"",                         /* a web address */
         "\"alice%2540example.org\"",                       /* the same, twice */
         "\"alice&#64;example.org\"",                       /* HTML */
