@@ -375,6 +375,7 @@ int client_config_find(const struct client_flags *flags, struct client_config *o
 {
     struct finding f = {.flags = flags, .c = out, .why = why};
     memset(out, 0, sizeof *out);
+    out->tells_waiting = flags->tells_waiting;
     why[0] = 0;
     weir_buf_init(&f.text, CONFIG_FILE_BYTES);
     (void)find(&f);

@@ -24,6 +24,7 @@
 struct client_flags {
     const char *url, *key_file, *ca_file, *profile;
     const char *data;
+    bool tells_waiting; /* the command draws nothing, so it may say what it waits for (remote.h) */
 };
 
 /* The rows of these options, for every command that talks to a server. */
@@ -69,6 +70,7 @@ struct client_config {
     bool has_other_key;        /* the file has a key, but for another server than `url` */
     char file[XDG_PATH_BYTES]; /* the configuration file; "" when it has no place */
     bool has_file;             /* it was there, and read */
+    bool tells_waiting;        /* of the flags */
     char profile[CONFIG_PROFILE_BYTES];
 };
 

@@ -339,7 +339,7 @@ static bool is_limit(const char *text)
 static int run(int argc, char **argv)
 {
     struct request r = {0};
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     const struct option_row rows[] = {
         {.name = "title", .kind = OPTION_TEXT, .to = &r.title},
         {.name = "markdown", .kind = OPTION_FLAG, .to = &r.is_markdown},

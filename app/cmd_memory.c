@@ -165,7 +165,7 @@ static int run_act(struct request *r, const struct client_flags *flags, const ch
 static int run(int argc, char **argv)
 {
     struct request r = {0};
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     const struct option_row rows[] = {
         {.name = "category", .kind = OPTION_TEXT, .to = &r.category},
         {.name = "yes", .kind = OPTION_FLAG, .to = &r.is_sure},

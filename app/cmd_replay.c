@@ -109,7 +109,7 @@ static int show(const struct client_config *c, void *user)
 static int run(int argc, char **argv)
 {
     struct replaying r = {0};
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     struct client_config config;
     const struct option_row rows[] = {
         {.name = "from", .kind = OPTION_TEXT, .to = &r.from},

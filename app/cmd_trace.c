@@ -94,7 +94,7 @@ static int find_and_show(const struct client_config *c, struct tracing *t)
 static int run(int argc, char **argv)
 {
     struct tracing t = {0};
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     struct client_config config;
     const struct option_row rows[] = {
         {.name = "user", .kind = OPTION_TEXT, .to = &t.user},

@@ -98,7 +98,7 @@ static bool is_status(const char *text)
 static int run(int argc, char **argv)
 {
     struct request r = {.limit = LIMIT};
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     const struct option_row rows[] = {
         {.name = "limit", .kind = OPTION_COUNT, .to = &r.limit, .min = 1, .max = MOST},
         {.name = "status", .kind = OPTION_TEXT, .to = &r.status},

@@ -98,6 +98,8 @@ static int watch_descriptor(int fd, const struct watcher_options *options)
     int exit_status =
         watcher_run(w, &(struct watcher_source){.fd = fd, .read = read_piece, .user = &fd});
     int signal_number = watcher_signal(w);
+    if (exit_status == EXIT_INCOMPLETE && signal_number == 0 && !watcher_is_left(w))
+        fprintf(stderr, "weir: %s\n", watcher_lack(w));
     watcher_free(w);
     if (signal_number != 0) tty_die(signal_number);
     return exit_status;

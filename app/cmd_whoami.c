@@ -198,7 +198,7 @@ static int print_key_alone(const struct client_config *c)
 
 static int run(int argc, char **argv)
 {
-    struct client_flags flags = {0};
+    struct client_flags flags = {.tells_waiting = true};
     struct client_config config;
     bool is_json = false, is_key = false;
     const struct option_row rows[] = {

@@ -107,7 +107,8 @@ static void fill(struct fetch_request *out, const struct client_config *c, struc
     out->url = url;
     struct fetch_limits *limits = &out->limits;
     if (limits->connect_ms == 0) limits->connect_ms = REMOTE_CONNECT_MS;
-    if (limits->first_byte_ms == 0) limits->first_byte_ms = REMOTE_FIRST_BYTE_MS;
+    if (limits->first_byte_ms == 0)
+        limits->first_byte_ms = out->method == FETCH_GET ? REMOTE_GET_MS : REMOTE_FIRST_BYTE_MS;
     if (limits->idle_ms == 0) limits->idle_ms = REMOTE_IDLE_MS;
     if (limits->max_body == 0) limits->max_body = CONTROL_ANSWER_BYTES;
     out->ca_file = c->ca_file[0] != 0 ? c->ca_file : NULL;
@@ -141,9 +142,19 @@ enum weir_status remote_send(struct fetcher *f, const struct client_config *c, c
 
 static void wait_for(struct fetcher *f, const struct call *call)
 {
+    uint64_t due_ns = clock_mono_ns(&clock_system) + (uint64_t)REMOTE_WAITING_MS * 1000000;
+    bool is_told = !call->config->tells_waiting || isatty(STDERR_FILENO) != 1;
     while (!call->is_over) {
         struct pollfd fd = {.fd = fetcher_fd(f), .events = POLLIN};
-        (void)poll(&fd, 1, fetcher_wait_ms(f));
+        uint64_t now_ns = clock_mono_ns(&clock_system);
+        int ms = fetcher_wait_ms(f);
+        if (!is_told && now_ns >= due_ns) {
+            fprintf(stderr, "weir: waiting for %s\n", call->config->url);
+            is_told = true;
+        }
+        int left_ms = is_told ? -1 : (int)((due_ns - now_ns) / 1000000) + 1;
+        if (left_ms >= 0 && (ms < 0 || ms > left_ms)) ms = left_ms;
+        (void)poll(&fd, 1, ms);
         fetcher_round(f);
     }
 }

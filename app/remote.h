@@ -19,7 +19,9 @@ enum {
     REMOTE_PATH_BYTES = 512,
     REMOTE_WHY_BYTES = XDG_PATH_BYTES + 512,
     REMOTE_CONNECT_MS = 10 * 1000,
-    REMOTE_FIRST_BYTE_MS = 120 * 1000,
+    REMOTE_FIRST_BYTE_MS = 120 * 1000, /* POST and DELETE: there may be work to do */
+    REMOTE_GET_MS = 30 * 1000,         /* the same for GET, which only looks things up */
+    REMOTE_WAITING_MS = 3 * 1000,      /* until somebody at a terminal is told what is waited for */
     REMOTE_IDLE_MS = 30 * 1000,
     REMOTE_POST_MS = 3 * 1000,
 };

@@ -376,7 +376,7 @@ static int watch_locally(struct watching *w, const struct client_config *config,
         complain(config, &w->control.answer);
         exit_status = EXIT_FAILED;
     } else if (exit_status == EXIT_INCOMPLETE && !is_left) {
-        fputs("weir: the stream ended before it was complete\n", stderr);
+        fprintf(stderr, "weir: %s\n", watcher_lack(w->watcher));
     }
     weir_buf_fini(&w->control.answer.body);
     return exit_status;

@@ -498,6 +498,13 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
     return w->state.phase == WEIR_UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
 }
 
+const char *watcher_lack(const struct watcher *w)
+{
+    if (w->state.phase != WEIR_UI_WAITING) return "the stream ended before it was complete";
+    if (w->state.n_events == 0) return "there is no event in the stream";
+    return "the stream ended, and none of its events is known to say whether that is all";
+}
+
 bool watcher_is_left(const struct watcher *w)
 {
     return w->is_left || w->is_given_up;

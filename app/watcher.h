@@ -118,6 +118,9 @@ void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq);
  */
 int watcher_run(struct watcher *w, const struct watcher_source *source);
 
+/* What is missing when that is EXIT_INCOMPLETE, for people. */
+const char *watcher_lack(const struct watcher *w);
+
 /* Whether somebody at the keys had enough. */
 bool watcher_is_left(const struct watcher *w);
 

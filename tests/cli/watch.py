@@ -419,6 +419,33 @@ class Watch(Tests):
             self.count.check(result.code == 1 and "(line_too_long)" in result.err,
                              f"a line that is too long {how}", f"{result.code} {result.err}")
 
+    def test_without_an_end(self):
+        """Exit status 3 has a reason, also where no event is known."""
+        for data, words in ((b"", "there is no event"), (b": hi\n\n", "there is no event"),
+                            (b"event: stock\ndata: 1\n\n", "none of its events is known"),
+                            (turn_bytes()[:500], "before it was complete")):
+            for how in ((), ("--quiet",), ("--json",)):
+                result = run(self.weir, "watch", "-", *how, data=data)
+                self.count.check(result.code == 3 and words in result.err, f"{data[:20]} {how}",
+                                 f"{result.code} {result.err}")
+
+    def test_waiting(self):
+        """Who waits at a terminal is told for whom; a pipe is not."""
+        late = answer(200, '{"data":[],"next_cursor":null}')
+        told = threading.Event()
+
+        def part(client, _request):
+            told.wait(PATIENCE_S)
+            client.sendall(late)
+
+        with Server(part) as server, Own(self.weir, "turns", "--url", server.url) as own:
+            seen = own.read_to(b"waiting for " + server.url.encode())
+            told.set()
+            self.count.check(b"weir: waiting for http" in seen and own.wait() == 0, "a list", str(seen))
+        with Server(late) as server, Own(self.weir, "turns", "--url", server.url) as own:
+            seen = own.read_to(b"\n")
+            self.count.check(b"waiting" not in seen and own.wait() == 0, "not at once", str(seen))
+
     def test_keys_of_others(self):
         """A key goes to nobody but the server that it was configured for."""
         with Server(NOTHING) as server, Server(NOTHING) as other:
