@@ -14,5 +14,11 @@ typedef int (*local_server_fn)(const char *folder, void *user);
 
 int local_server_run(const char *folder, local_server_fn use, void *user);
 
+/*
+ * While a command uses a server of another process, and that one has gone: one of this process
+ * takes its place. Any thread; waits for it. True: there is a server again, whoever started it.
+ */
+bool local_server_again(const char *folder);
+
 /* Whether a user or an id can stand in an address as it is: letters, digits and . _ - @. */
 bool local_server_is_name(const char *text);

@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The weir program: finds the command and runs it. */
+#include <fcntl.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <weir/version.h>
 
@@ -110,8 +113,19 @@ static int run_program(int argc, char **argv)
     return run_command(argc - 1, argv + 1);
 }
 
+/* A descriptor that was closed would be the next file that is opened. */
+static bool open_standard_descriptors(void)
+{
+    for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", O_RDWR) != fd) return false;
+    return true;
+}
+
 int main(int argc, char **argv)
 {
+    /* A file that may not grow is to be told as any other error of writing. */
+    const struct sigaction ignored = {.sa_handler = SIG_IGN};
+    if (!open_standard_descriptors() || sigaction(SIGXFSZ, &ignored, NULL) != 0) return EXIT_FAILED;
     int exit_status = run_program(argc, argv);
     return output_finish() ? exit_status : EXIT_FAILED;
 }

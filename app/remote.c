@@ -188,6 +188,10 @@ static enum weir_status request_local(const struct client_config *c,
 {
     enum weir_status st =
         control_call(c->folder, request->method, request->path, request->body, answer);
+    if (st == WEIR_NOT_FOUND && local_server_again(c->folder)) {
+        weir_buf_fini(&answer->body);
+        st = control_call(c->folder, request->method, request->path, request->body, answer);
+    }
     if (st == WEIR_NOT_FOUND)
         snprintf(why, REMOTE_WHY_BYTES, "no server runs on %s; \"weir serve\" starts one",
                  c->folder);

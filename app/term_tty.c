@@ -26,7 +26,10 @@ static const char enter[] = "\033[?25l\033[?2004h\033[?2027h";
 static const char leave[] = "\033[?2026l\033[?7h\033[0m\033[?2027l\033[?2004l\033[?25h";
 
 static const int notes[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP, SIGCONT, SIGWINCH};
-static const int faults[] = {SIGABRT, SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+/* Our mistakes, and what nobody is expected to send, but kills whoever does not care. */
+static const int faults[] = {SIGABRT, SIGSEGV,   SIGBUS,  SIGFPE,  SIGILL,
+                             SIGSYS,  SIGTRAP,   SIGALRM, SIGXCPU, SIGUSR1,
+                             SIGUSR2, SIGVTALRM, SIGPROF, SIGPOLL, SIGPWR};
 
 enum { N_NOTES = sizeof notes / sizeof *notes, N_FAULTS = sizeof faults / sizeof *faults };
 
@@ -38,7 +41,7 @@ static struct {
     atomic_bool is_taken; /* the terminal is in our modes */
     atomic_int ending;    /* the signal that asked for the end */
     atomic_bool is_stop, is_continued, is_resize;
-    struct sigaction old_notes[N_NOTES], old_faults[N_FAULTS];
+    struct sigaction old_notes[N_NOTES], old_faults[N_FAULTS], old_pipe;
     sigset_t old_mask;
 } tty = {.key_fd = -1, .pipe = {-1, -1}};
 
@@ -125,17 +128,20 @@ static void watch_signals(void)
     sigset_t ours;
     struct sigaction note = {.sa_handler = on_note};
     struct sigaction fault = {.sa_handler = on_fault};
+    struct sigaction ignored = {.sa_handler = SIG_IGN};
     sigemptyset(&ours);
     for (size_t i = 0; i < N_NOTES; i++) {
         sigaddset(&ours, notes[i]);
         sigaction(notes[i], &note, &tty.old_notes[i]);
     }
     for (size_t i = 0; i < N_FAULTS; i++) sigaction(faults[i], &fault, &tty.old_faults[i]);
+    sigaction(SIGPIPE, &ignored, &tty.old_pipe); /* what is written is looked after */
     pthread_sigmask(SIG_UNBLOCK, &ours, &tty.old_mask);
 }
 
 static void leave_signals(void)
 {
+    sigaction(SIGPIPE, &tty.old_pipe, NULL);
     for (size_t i = 0; i < N_FAULTS; i++) sigaction(faults[i], &tty.old_faults[i], NULL);
     for (size_t i = 0; i < N_NOTES; i++) sigaction(notes[i], &tty.old_notes[i], NULL);
     pthread_sigmask(SIG_SETMASK, &tty.old_mask, NULL);

@@ -15,6 +15,7 @@ import re
 import shutil
 import signal
 import stat
+import subprocess
 import sys
 import tempfile
 import threading
@@ -203,6 +204,44 @@ class Tests(terminal.Tests):
             self.count.check(chat.wait_text(f"status {128 + signal.SIGTERM}") and sane(chat),
                              "a signal comes through to a chat with a server in it", chat.screen())
             chat.close()
+            self.check_two(folder)
+            self.check_plain_signals(folder)
+
+    def check_two(self, folder):
+        """When the chat leaves in which the server is, the other one has a server of its own."""
+        first = self.open(f"--data {folder}")
+        self.prompt(first)
+        second = self.open(f"--data {folder}")
+        self.prompt(second)
+        self.say(second, "/turns", "took")
+        first.keys("C-d")
+        self.count.check(first.wait_end(), "the first leaves")
+        self.say(second, QUESTION, "/trace shows every step")
+        second.keys("C-d")
+        self.count.check(second.wait_text("status 0") and sane(second), "and the second, later")
+        first.close()
+        second.close()
+
+    def check_plain_signals(self, folder):
+        """A chat that waits for a line, with a server inside; and one without descriptors."""
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            with subprocess.Popen([self.weir, "chat", "--quiet", "--data", folder],
+                                  stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                  preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL)
+                                  ) as child:
+                child.stdin.write(b"hi\n")
+                child.stdin.flush()
+                self.count.check(child.stdout.readline(), "it answers")
+                child.send_signal(number)
+                try:
+                    code = child.wait(terminal.PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    code = "none"
+                    child.kill()
+                self.count.check(code == -number, f"{number.name} ends a chat in a pipe", str(code))
+        closed = subprocess.run(["bash", "-c", '"$0" turns --data "$1" <&- >&- 2>&-', self.weir, folder],
+                                check=False)
+        self.count.check(closed.returncode == 0, "closed descriptors do no harm", str(closed.returncode))
 
     def check_lines(self, folder):
         """Without a terminal: a question a line."""

@@ -390,11 +390,13 @@ class Tests:
     # ---- signals ----
 
     def test_signals(self):
-        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT, signal.SIGABRT,
+                       signal.SIGALRM, signal.SIGUSR1, signal.SIGXCPU):
             terminal = Terminal(self.weir)
             terminal.feed(Turn().start())
             self.count.check(terminal.wait_text("coach"), "it runs")
             raw = terminal.modes()
+            os.kill(terminal.child(), signal.SIGPIPE)  # which says nothing here
             os.kill(terminal.child(), number)
             self.count.check(terminal.wait_end(), f"{number.name} ends it")
             self.count.check(terminal.wait_text(f"status {128 + number}"),
