@@ -79,6 +79,7 @@ static bool take_line(struct chat *c, struct weir_slice line, int *exit_status, 
     struct weir_buf left_out;
     if (command.act == CHAT_QUIT) return false; /* with the status of what was before */
     struct chat_errand *e = chat_errand_new(c, &command, line, 0);
+    int before = *exit_status;
     *exit_status = EXIT_FAILED;
     if (!e) return false;
     chat_errand_run(e);
@@ -87,6 +88,7 @@ static bool take_line(struct chat *c, struct weir_slice line, int *exit_status, 
     weir_buf_fini(&left_out);
     if (e->text.len > 0) print_text(c, e);
     if (e->is_good) *exit_status = EXIT_DONE;
+    if (command.act == CHAT_UNKNOWN) *exit_status = before; /* nothing was asked for */
     if (command.act == CHAT_NEW) dialogue_fini(&c->dialogue);
     if (command.act == CHAT_QUESTION && e->is_good)
         *exit_status = chat_watch(c, e, NULL, signal_number);

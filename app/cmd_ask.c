@@ -4,6 +4,7 @@
  * standard output, and who works on it to standard error.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include <weir/json.h>
 
@@ -122,6 +123,13 @@ static void join_words(struct weir_buf *out, char **words, int n)
     weir_buf_append_char(out, '\0');
 }
 
+static bool has_question(char **words, int n)
+{
+    for (int i = 0; i < n; i++)
+        if (words[i][strspn(words[i], " \t\r\n")] != '\0') return true;
+    return false;
+}
+
 static int run_with(struct asking *a, const struct client_flags *flags)
 {
     struct client_config config;
@@ -153,7 +161,9 @@ static int run(int argc, char **argv)
     int n_words;
     int exit_status = options_parse(&ask_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (n_words == 0) return usage_error(&ask_command, "what is the question?");
+    if (!has_question(words, n_words)) return usage_error(&ask_command, "what is the question?");
+    if (a.options.is_quiet && a.options.is_json)
+        return usage_error(&ask_command, "--quiet or --json, and not both");
     if (a.user && !local_server_is_name(a.user))
         return usage_error(&ask_command, "--user takes letters, digits, . _ - @");
     weir_buf_init(&question, BODY_BYTES);

@@ -73,6 +73,8 @@ static int run(int argc, char **argv)
     int exit_status = options_parse(&chat_command, argc, argv, rows, &words, &n_words);
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words > 0) return usage_error(&chat_command, "questions are typed, or come from a pipe");
+    if (a.is_quiet && a.is_json)
+        return usage_error(&chat_command, "--quiet or --json, and not both");
     if (a.user && !local_server_is_name(a.user))
         return usage_error(&chat_command, "--user takes letters, digits, . _ - @");
     exit_status = remote_command(&flags, a.user, talk, &a);

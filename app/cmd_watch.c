@@ -323,17 +323,19 @@ static int watch_with(const struct client_config *config, void *user)
     return stream_watch(config, &u->request->wish, &u->request->options, &u->signal_number);
 }
 
+/* WEIR_STREAM_ANY: none of them. */
+static enum weir_stream_kind kind_of(const char *what)
+{
+    if (strcmp(what, "turn") == 0) return WEIR_STREAM_TURN;
+    if (strcmp(what, "session") == 0) return WEIR_STREAM_SESSION;
+    return strcmp(what, "chat") == 0 ? WEIR_STREAM_CHAT : WEIR_STREAM_ANY;
+}
+
 static int watch_own(struct request *r, const char *what, const char *id)
 {
-    static const struct {
-        const char *name;
-        enum weir_stream_kind kind;
-    } kinds[] = {
-        {"turn", WEIR_STREAM_TURN}, {"session", WEIR_STREAM_SESSION}, {"chat", WEIR_STREAM_CHAT}};
     struct client_config config;
     struct using u = {.request = r};
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (strcmp(what, kinds[i].name) == 0) r->wish.kind = kinds[i].kind;
+    r->wish.kind = kind_of(what);
     if (r->wish.kind == WEIR_STREAM_ANY)
         return usage_error(&watch_command, "turn, session or chat, and not \"%s\"", what);
     if (!local_server_is_name(id) || (r->user && !local_server_is_name(r->user)))
@@ -401,6 +403,9 @@ static int run(int argc, char **argv)
     if (exit_status != EXIT_DONE) return exit_status;
     if (n_words < 1 || n_words > 2)
         return usage_error(&watch_command, "turn ID, session ID, chat ID, a URL, a file or -");
+    if (n_words == 1 && kind_of(words[0]) != WEIR_STREAM_ANY)
+        return usage_error(&watch_command, "which %s? (a file of that name is ./%s)", words[0],
+                           words[0]);
     bool is_own = n_words == 2;
     bool is_file = !is_own && !is_url(words[0]);
     exit_status = check_options(&r, is_own, is_file);

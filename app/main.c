@@ -13,6 +13,8 @@
 #include "command.h"
 #include "output.h"
 
+enum { COMPLAINT_BYTES = 1024 };
+
 const struct command *const commands[] = {
     &serve_command,  &key_command,       &link_command,   &store_command,  &import_command,
     &ask_command,    &chat_command,      &watch_command,  &trace_command,  &turns_command,
@@ -54,10 +56,12 @@ static const struct command *find_command(const char *name)
 int usage_error(const struct command *command, const char *format, ...)
 {
     va_list args;
-    fprintf(stderr, "weir %s: ", command->name);
+    char text[COMPLAINT_BYTES];
     va_start(args, format);
-    vfprintf(stderr, format, args);
+    vsnprintf(text, sizeof text, format, args);
     va_end(args);
+    fprintf(stderr, "weir %s: ", command->name);
+    output_complaint(text);
     fprintf(stderr, "\nTry: weir %s --help\n", command->name);
     return EXIT_USAGE;
 }
@@ -69,7 +73,9 @@ static bool is_help(const char *word)
 
 static int no_command(const char *name)
 {
-    fprintf(stderr, "weir: there is no command \"%s\". Try: weir --help\n", name);
+    fputs("weir: there is no command \"", stderr);
+    output_complaint(name);
+    fputs("\". Try: weir --help\n", stderr);
     return EXIT_USAGE;
 }
 

@@ -91,6 +91,15 @@ void output_label(struct weir_slice text, unsigned columns)
     weir_buf_fini(&clean);
 }
 
+void output_complaint(const char *text)
+{
+    struct weir_buf clean;
+    weir_buf_init(&clean, OUTPUT_LINE_MAX_BYTES);
+    term_clean_label(&clean, weir_slice_of(text));
+    fprintf(stderr, "%.*s", (int)clean.len, clean.len > 0 ? clean.ptr : "");
+    weir_buf_fini(&clean);
+}
+
 bool output_flush(void)
 {
     keep_error(fflush(stdout) != 0);

@@ -22,6 +22,9 @@ WEIR_MUST_CHECK bool output_json(struct weir_slice json);
  */
 void output_label(struct weir_slice text, unsigned columns);
 
+/* On standard error, what an argument may have brought, made harmless and on one line. */
+void output_complaint(const char *text);
+
 /* Sends what is buffered on its way now; false when any output was lost. */
 bool output_flush(void);
 

@@ -262,7 +262,15 @@ class Tests(terminal.Tests):
         self.count.check(last.code == 1 and not last.out and "no answer yet" in last.err, "the status is the last one's")
         none = run(self.weir, "chat", "--data", folder, data=b"", env=env)
         self.count.check(none.code == 0 and not none.out, "nothing asked, nothing said")
-        for arguments in (["x"], ["--user", "a b"], ["--what"]):
+        unknown = run(self.weir, "chat", "--data", folder, data=b"hi\n/what\n", env=env)
+        self.count.check(unknown.code == 0 and "no /what" in unknown.err,
+                         "what is no command decides nothing", str(unknown.code) + unknown.err)
+        for words in (["ask", ""], ["ask", " ", "\n"], ["ask", "q", "--quiet", "--json"], ["watch", "turn"],
+                      ["watch", "\x1b[31m", "x"], ["\x1b[31m"], ["ask", "--\x1b]0;x\x07"]):
+            wrong = run(self.weir, *words, env=env)
+            self.count.check(wrong.code == 2 and "--help" in wrong.err and "\x1b" not in wrong.err,
+                             f"usage of {words}", str(wrong.code) + wrong.err)
+        for arguments in (["x"], ["--user", "a b"], ["--what"], ["--quiet", "--json"]):
             wrong = run(self.weir, "chat", *arguments, "--data", folder, env=env)
             self.count.check(wrong.code == 2 and "--help" in wrong.err, f"usage of {arguments}")
 
