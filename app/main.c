@@ -132,6 +132,7 @@ int main(int argc, char **argv)
     /* A file that may not grow is to be told as any other error of writing. */
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
     if (!open_standard_descriptors() || sigaction(SIGXFSZ, &ignored, NULL) != 0) return EXIT_FAILED;
+    output_guard_errors();
     int exit_status = run_program(argc, argv);
     return output_finish() ? exit_status : EXIT_FAILED;
 }

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "term_text.h"
+
+enum { ERROR_BYTES = 8 << 10 };
 
 static int first_error;
 
@@ -89,6 +92,37 @@ void output_label(struct weir_slice text, unsigned columns)
     for (; width < columns; width++) weir_buf_append_char(&clean, ' ');
     keep_error(clean.len > 0 && fwrite(clean.ptr, 1, clean.len, stdout) < clean.len);
     weir_buf_fini(&clean);
+}
+
+static bool is_c1(const char *bytes)
+{
+    return (unsigned char)bytes[0] == 0xc2 && (bytes[1] & 0xe0) == 0x80;
+}
+
+/* What the terminal would obey: C0, DEL, and both bytes of C1. */
+static bool is_harmful(const char *bytes, size_t i, size_t len)
+{
+    unsigned char c = (unsigned char)bytes[i];
+    if (c == '\033') return len - i < 3 || memcmp(bytes + i, "\033[K", 3) != 0;
+    if (c < 0x20) return c != '\n' && c != '\t' && c != '\r';
+    return c == 0x7f || (i > 0 && is_c1(bytes + i - 1)) || (i + 1 < len && is_c1(bytes + i));
+}
+
+static ssize_t write_errors(void *unused, const char *bytes, size_t len)
+{
+    char piece[ERROR_BYTES];
+    size_t n = len < sizeof piece ? len : sizeof piece;
+    (void)unused;
+    for (size_t i = 0; i < n; i++) piece[i] = is_harmful(bytes, i, n) ? '?' : bytes[i];
+    return write(STDERR_FILENO, piece, n);
+}
+
+void output_guard_errors(void)
+{
+    FILE *guarded = fopencookie(NULL, "w", (cookie_io_functions_t){.write = write_errors});
+    if (!guarded) return;
+    setvbuf(guarded, NULL, _IONBF, 0);
+    stderr = guarded;
 }
 
 void output_complaint(const char *text)

@@ -22,6 +22,13 @@ WEIR_MUST_CHECK bool output_json(struct weir_slice json);
  */
 void output_label(struct weir_slice text, unsigned columns);
 
+/*
+ * At the start of the program: control characters in what goes to standard error by stdio, which
+ * arguments, the environment and names of files may have brought, become question marks. Tabs, line
+ * ends, returns and the clearing of a line (ESC [ K), with which progress is shown, do not.
+ */
+void output_guard_errors(void);
+
 /* On standard error, what an argument may have brought, made harmless and on one line. */
 void output_complaint(const char *text);
 

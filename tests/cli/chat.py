@@ -270,6 +270,10 @@ class Tests(terminal.Tests):
             wrong = run(self.weir, *words, env=env)
             self.count.check(wrong.code == 2 and "--help" in wrong.err and "\x1b" not in wrong.err,
                              f"usage of {words}", str(wrong.code) + wrong.err)
+        for words in (["watch", "\x1b]0;x\x07\x9b31m"], ["turns", "--data", "/\x1b[2J\x7f"]):
+            evil = run(self.weir, *words, env=env)
+            self.count.check(evil.code == 1 and evil.err and not set("\x1b\x07\x7f\x9b") & set(evil.err),
+                             f"names of files are harmless: {words}", evil.err)
         for arguments in (["x"], ["--user", "a b"], ["--what"], ["--quiet", "--json"]):
             wrong = run(self.weir, "chat", *arguments, "--data", folder, env=env)
             self.count.check(wrong.code == 2 and "--help" in wrong.err, f"usage of {arguments}")
