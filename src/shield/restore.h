@@ -4,7 +4,7 @@
  *
  * 1. restorer_init() with the conversation's map, which must stay as long as the restorer.
  * 2. restorer_feed() for each piece. What can no longer be part of a placeholder comes out at once;
- *    nothing is held while no "[" is open that may begin one of this map, and at most
+ *    nothing but a backslash is held while no "[" is open that may begin one of this map, at most
  *    RESTORE_HELD_BYTES are.
  * 3. restorer_end() when the stream ends: what was held comes out as it is.
  *
@@ -18,7 +18,8 @@ enum { RESTORE_HELD_BYTES = 2 * TOKEN_MAX_BYTES };
 
 enum restore_form {
     RESTORE_TEXT, /* values as they are: text, Markdown */
-    RESTORE_JSON, /* values escaped, as inside the strings of a JSON text: tool arguments */
+    RESTORE_JSON, /* values escaped, as inside the strings of a JSON text: tool arguments. In a
+                     string that is JSON itself they are escaped once more, two of these at most */
     RESTORE_NOT,  /* placeholders as they came, but never one in two pieces: for what is stored */
     RESTORE_PRIVATE, /* as text, but for those of token_map_is_literal(): to be redacted again */
 };
@@ -28,7 +29,11 @@ struct restorer {
     enum restore_form form;
     size_t n_restored; /* placeholders replaced so far */
     size_t n_held;
+    size_t n_open; /* of the held: up to the bracket; 0: a backslash that may stand before one */
     char held[RESTORE_HELD_BYTES];
+    /* RESTORE_JSON: which strings are open, one in the other. */
+    size_t n_slashes; /* before the next byte */
+    bool is_string, is_begun, is_json, is_inner, is_innermost;
 };
 
 void restorer_init(struct restorer *r, const struct token_map *tokens, enum restore_form form);

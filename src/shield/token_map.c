@@ -104,6 +104,22 @@ static bool is_markup(unsigned char c)
     return c == '\\' || c == '*' || c == '`';
 }
 
+/* "email1", "email_01" and "email_1_" are "email_1". */
+static size_t mend_number(char form[TOKEN_MAX_BYTES], size_t n)
+{
+    if (n > 0 && form[n - 1] == '_') n--;
+    size_t at = n;
+    while (at > 0 && form[at - 1] >= '0' && form[at - 1] <= '9') at--;
+    if (at == 0 || at == n || n == TOKEN_MAX_BYTES) return n;
+    if (form[at - 1] != '_') {
+        memmove(form + at + 1, form + at, n - at);
+        form[at++] = '_';
+        n++;
+    }
+    while (n - at > 1 && form[at] == '0') memmove(form + at, form + at + 1, --n - at);
+    return n;
+}
+
 /*
  * The normal form of the inside of a token: lower case, one underscore for any run of spaces,
  * hyphens and underscores, none at the ends, without what Markdown and JSON add. SIZE_MAX: a byte
@@ -121,8 +137,7 @@ static size_t normalise(struct weir_slice inside, bool is_open, char out[TOKEN_M
         if (n == TOKEN_MAX_BYTES) return SIZE_MAX;
         out[n++] = is_gap ? '_' : (char)lower_of(c);
     }
-    if (!is_open && n > 0 && out[n - 1] == '_') n--;
-    return n;
+    return is_open ? n : mend_number(out, n);
 }
 
 /* Where the number of a normal form begins; 0: it has none. */
@@ -239,13 +254,12 @@ static bool leads_to(const char *form, size_t len, const struct token_name *name
     size_t name_len = strlen(name->text);
     if (name->last == 0) return false;
     if (len <= name_len) return memcmp(form, name->text, len) == 0;
-    if (memcmp(form, name->text, name_len) != 0 || form[name_len] != '_') return false;
-    size_t n_digits = len - name_len - 1;
-    for (size_t i = 0; i < n_digits; i++)
-        if (form[name_len + 1 + i] < '0' || form[name_len + 1 + i] > '9') return false;
-    if (n_digits > NUMBER_MAX_DIGITS) return false;
-    if (n_digits > 0 && form[name_len + 1] == '0') return false;
-    return number_of(form + name_len + 1, n_digits) <= name->last;
+    if (memcmp(form, name->text, name_len) != 0) return false;
+    size_t at = name_len + (form[name_len] == '_');
+    for (size_t i = at; i < len; i++)
+        if (form[i] < '0' || form[i] > '9') return false;
+    while (at < len && form[at] == '0') at++;
+    return len - at <= NUMBER_MAX_DIGITS && number_of(form + at, len - at) <= name->last;
 }
 
 bool token_map_may_begin(const struct token_map *t, struct weir_slice inside)

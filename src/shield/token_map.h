@@ -42,7 +42,8 @@ WEIR_MUST_CHECK enum weir_status token_map_give(struct token_map *t, const char 
 
 /*
  * The value of what stands between the brackets of a token, with the drift that models show:
- * "Email_1", "email 1", "EMAIL-1", "email\_1". False: no value has that token.
+ * "Email_1", "email 1", "EMAIL-1", "email\_1", "email1", "email_01". False: no value has that
+ * token.
  */
 bool token_map_value(const struct token_map *t, struct weir_slice inside, struct weir_slice *value);
 

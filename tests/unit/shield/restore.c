@@ -14,6 +14,7 @@ static struct token_map *some_tokens(void)
                                           {"email", "bob@example.org"},
                                           {"credit_card", "4012 8888 8888 1881"},
                                           {"secret", "line \"one\"\nline \\two\\"},
+                                          {"quote", "\""},
                                           {"text", "[email_9]"}};
     struct token_map *t = token_map_new();
     struct weir_slice token;
@@ -63,8 +64,13 @@ static const char *const texts[][2] = {
      "**alice@example.org** `alice@example.org` alice@example.org"},
     {"[email_1](mailto:[email_1])", "alice@example.org(mailto:alice@example.org)"},
     {"[[email_1]] [[[email_1]", "[alice@example.org] [[alice@example.org"},
-    {"[email_13] [email_0] [email_01] [email_] [email] [phone_1] []",
-     "[email_13] [email_0] [email_01] [email_] [email] [phone_1] []"},
+    {"[email_13] [email_0] [email_00] [email_] [email] [phone_1] []",
+     "[email_13] [email_0] [email_00] [email_] [email] [phone_1] []"},
+    {"[email_01] [email1] [Email 0012] [email13]",
+     "alice@example.org alice@example.org user12@example.org [email13]"},
+    {"\\[email\\_1\\] \\\\[email_1\\]", "alice@example.org \\alice@example.org"},
+    {"\\[email_1] \\[x] C:\\ \\[[email_1\\] [a\\[email_1\\]\\",
+     "\\alice@example.org \\[x] C:\\ \\[alice@example.org [aalice@example.org\\"},
     {"[email_1", "[email_1"},
     {"[email_[email_1]", "[email_alice@example.org"},
     {"[text_1]", "[email_9]"},
@@ -137,6 +143,15 @@ TEST(values_in_json_strings_are_escaped)
                    "{\"to\":[\"alice@example.org\",\"x\"],\"n\":[1,2],"
                    "\"key\":\"line \\\"one\\\"\\nline \\\\two\\\\\"}");
     check_cuttings(t, RESTORE_JSON, "{\"a\":\"[email\\\\_1]\"}", "{\"a\":\"alice@example.org\"}");
+    /* JSON in a string of JSON, and again; quotes in a sentence are none. */
+    check_cuttings(
+        t, RESTORE_JSON, "{\"a\":\"{\\\"k\\\":\\\"[secret_1]\\\"}\",\"b\":\"[secret_1]\"}",
+        "{\"a\":\"{\\\"k\\\":\\\"line \\\\\\\"one\\\\\\\"\\\\nline \\\\\\\\two\\\\\\\\\\\"}\","
+        "\"b\":\"line \\\"one\\\"\\nline \\\\two\\\\\"}");
+    check_cuttings(t, RESTORE_JSON, "{\"a\":\"say \\\"[secret_1]\\\"\"}",
+                   "{\"a\":\"say \\\"line \\\"one\\\"\\nline \\\\two\\\\\\\"\"}");
+    check_cuttings(t, RESTORE_JSON, "[\"[\\\"[\\\\\\\"[quote_1]\\\\\\\"]\\\"]\"]",
+                   "[\"[\\\"[\\\\\\\"\\\\\\\\\\\\\\\"\\\\\\\"]\\\"]\"]");
     token_map_free(t);
 }
 
