@@ -91,15 +91,31 @@ static void cut_tld(const struct scan *s, struct host *h)
     if (tld_is_known(ascii)) h->end = end;
 }
 
-/* "a@x.orgb@y.org": the longest beginning of the last label that is a domain ends the address. */
+/* The longest beginning of a label, not all of it, that is a domain; its end, or 0. */
+static size_t glued_end(const struct scan *s, size_t from, size_t to)
+{
+    for (size_t end = to; end > from + 2; end--) {
+        struct weir_slice tld = {(const char *)s->text + from, end - 1 - from};
+        if (tld_is_known(tld)) return end - 1;
+    }
+    return 0;
+}
+
+/* "a@x.orgb.c@y.org": the first label that begins with a domain ends the address. */
 static void cut_glued(const struct scan *s, struct host *h)
 {
-    for (size_t end = h->end; end > h->tld + 1; end--) {
-        struct weir_slice tld = {(const char *)s->text + h->tld, end - h->tld};
-        if (end < h->end && tld_is_known(tld)) {
+    size_t from = h->start;
+    while (from < h->end && s->text[from] != '.') from++;
+    while (from < h->end) {
+        size_t to = ++from;
+        while (to < h->end && s->text[to] != '.') to++;
+        size_t end = glued_end(s, from, to);
+        if (end > 0) {
+            h->tld = from;
             h->end = end;
             return;
         }
+        from = to;
     }
 }
 

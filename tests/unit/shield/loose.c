@@ -72,6 +72,7 @@ TEST(addresses_telephones_and_passwords_in_their_common_forms)
 {
     static const struct loose_case cases[] = {
         {"see alice@example.org.pdf", "see [email_1].pdf"},
+        {"al.ice@example.orgal.ice@example.orgbob@x.de", "[email_1][email_1][email_2]"},
         {"alice@example.org.txt sent", "[email_1].txt sent"},
         {"Tel. +49 (0)30 / 901820-77", "Tel. [phone_1]"},
         {"+49 (0)30 / 901820", "[phone_1]"},
