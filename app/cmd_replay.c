@@ -95,14 +95,17 @@ static int show(const struct client_config *c, void *user)
     const struct replaying *r = user;
     char path[REMOTE_PATH_BYTES];
     char address[REMOTE_PATH_BYTES];
-    struct weir_buf json;
+    struct control_answer answer;
     snprintf(path, sizeof path, "/v1/turns/%s/replay%s%s", r->turn, r->from ? "?from=" : "",
              r->from ? r->from : "");
     remote_path(address, c, path, r->user);
-    if (!remote_get(c, address, &json)) return EXIT_FAILED;
-    int exit_status = print_replay(weir_buf_slice(&json), r->is_json);
-    if (r->is_json && !output_json(weir_buf_slice(&json))) exit_status = EXIT_FAILED;
-    weir_buf_fini(&json);
+    struct remote_request request = {
+        .method = "GET", .path = address, .first_byte_ms = REMOTE_TURN_MS};
+    if (!remote_call(c, &request, 200, &answer)) return EXIT_FAILED;
+    struct weir_slice json = weir_buf_slice(&answer.body);
+    int exit_status = print_replay(json, r->is_json);
+    if (r->is_json && !output_json(json)) exit_status = EXIT_FAILED;
+    weir_buf_fini(&answer.body);
     return exit_status;
 }
 

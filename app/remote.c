@@ -167,6 +167,7 @@ static enum weir_status request_remote(const struct client_config *c,
     struct call call = {.answer = answer, .config = c, .why = why};
     struct fetch_request out = {.method = method_of(request->method),
                                 .body = request->body,
+                                .limits = {.first_byte_ms = request->first_byte_ms},
                                 .done = take_result,
                                 .user = &call};
     const struct fetcher_options options = {.has_no_thread = true};

@@ -21,6 +21,7 @@ enum {
     REMOTE_CONNECT_MS = 10 * 1000,
     REMOTE_FIRST_BYTE_MS = 120 * 1000, /* POST and DELETE: there may be work to do */
     REMOTE_GET_MS = 30 * 1000,         /* the same for GET, which only looks things up */
+    REMOTE_TURN_MS = 20 * 60 * 1000,   /* what takes as long as a turn */
     REMOTE_WAITING_MS = 3 * 1000,      /* until somebody at a terminal is told what is waited for */
     REMOTE_IDLE_MS = 30 * 1000,
     REMOTE_POST_MS = 3 * 1000,
@@ -43,6 +44,7 @@ struct remote_request {
     const char *method;
     const char *path; /* with its query */
     struct weir_slice body;
+    unsigned first_byte_ms; /* until the answer begins; 0: as above */
 };
 WEIR_MUST_CHECK enum weir_status remote_request(const struct client_config *c,
                                                 const struct remote_request *request,
