@@ -73,7 +73,8 @@ static bool post_turn(struct asking *a)
     weir_json_put_str(&body, a->question);
     weir_buf_append_str(&body, "}]}");
     remote_path(path, a->config, "/v1/turns", a->user);
-    const struct remote_request request = {"POST", path, weir_buf_slice(&body)};
+    const struct remote_request request = {
+        .method = "POST", .path = path, .body = weir_buf_slice(&body)};
     bool is_made =
         weir_buf_status(&body) == WEIR_OK && remote_call(a->config, &request, 201, &answer);
     weir_buf_fini(&body);

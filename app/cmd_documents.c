@@ -199,7 +199,8 @@ static bool add_one(const struct client_config *c, const struct request *r, cons
     remote_path(path, c, "/v1/documents", r->user);
     bool is_added = make_body(r, name, &body);
     if (is_added) {
-        const struct remote_request request = {"POST", path, weir_buf_slice(&body)};
+        const struct remote_request request = {
+            .method = "POST", .path = path, .body = weir_buf_slice(&body)};
         is_added = remote_call(c, &request, 201, &answer);
         if (!is_added) fprintf(stderr, "weir: %s was not added\n", name);
     }
