@@ -24,7 +24,7 @@
 enum {
     REQUEST_BYTES = 32 << 20, /* of a request with its placeholders */
     FRAME_BYTES = STORE_FRAME_BYTES,
-    WHY_BYTES = 256,
+    WHY_BYTES = 384,
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
@@ -487,9 +487,10 @@ static enum weir_status look(struct forward *f, const struct weir_json *request,
     enum guard_form form = f->type == MODEL_ANTHROPIC ? GUARD_ANTHROPIC : GUARD_OPENAI;
     enum weir_status st = guard_redact(f->guard, form, request, out, &v->report);
     if (st == WEIR_FORBIDDEN) {
-        snprintf(v->why, sizeof v->why,
-                 "blocked by the privacy policy: an attachment cannot be looked into, or something "
-                 "private stands where nothing can be put in its place, as in an id");
+        const struct guard_report *r = &v->report;
+        snprintf(v->why, sizeof v->why, "blocked by the privacy policy: %s at %s",
+                 r->refused_what ? r->refused_what : "something that cannot be taken out",
+                 r->refused_at[0] ? r->refused_at : "an unknown place");
         return block(f, v, "policy_block");
     }
     if (st != WEIR_OK) return st;
