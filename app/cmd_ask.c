@@ -8,8 +8,11 @@
 
 #include <weir/json.h>
 
+#include "background.h"
+#include "base/mem.h"
 #include "local_server.h"
 #include "options.h"
+#include "patience.h"
 #include "remote.h"
 #include "stream_watch.h"
 #include "term_tty.h"
@@ -63,24 +66,77 @@ static bool take_turn(struct asking *a, struct weir_slice body)
     return a->turn[0] != '\0';
 }
 
-static bool post_turn(struct asking *a)
-{
+/* The request that makes the turn; it may outlive the asking, so it has all of its own. */
+struct posting {
+    struct client_config config;
     char path[REMOTE_PATH_BYTES];
     struct weir_buf body;
-    struct control_answer answer = {0};
-    weir_buf_init(&body, BODY_BYTES);
-    weir_buf_append_str(&body, "{\"messages\":[{\"role\":\"user\",\"content\":");
-    weir_json_put_str(&body, a->question);
-    weir_buf_append_str(&body, "}]}");
-    remote_path(path, a->config, "/v1/turns", a->user);
+    struct control_answer answer;
+    enum weir_status status;
+    char why[REMOTE_WHY_BYTES];
+};
+
+static void post(void *user)
+{
+    struct posting *p = user;
     const struct remote_request request = {
-        .method = "POST", .path = path, .body = weir_buf_slice(&body)};
-    bool is_made =
-        weir_buf_status(&body) == WEIR_OK && remote_call(a->config, &request, 201, &answer);
-    weir_buf_fini(&body);
-    if (!is_made) return false;
-    is_made = take_turn(a, weir_buf_slice(&answer.body));
-    weir_buf_fini(&answer.body);
+        .method = "POST", .path = p->path, .body = weir_buf_slice(&p->body)};
+    p->status = remote_request(&p->config, &request, &p->answer, p->why);
+    if (p->status == WEIR_OK && p->answer.status != 201)
+        remote_explain(&p->config, &p->answer, p->why);
+}
+
+static void drop(void *user)
+{
+    struct posting *p = user;
+    weir_buf_fini(&p->body);
+    weir_buf_fini(&p->answer.body);
+    client_config_forget(&p->config);
+    mem_free(p);
+}
+
+static struct posting *posting_new(const struct asking *a)
+{
+    struct posting *p = mem_zalloc(sizeof *p);
+    if (!p) return NULL;
+    p->config = *a->config;
+    weir_buf_init(&p->body, BODY_BYTES);
+    weir_buf_append_str(&p->body, "{\"messages\":[{\"role\":\"user\",\"content\":");
+    weir_json_put_str(&p->body, a->question);
+    weir_buf_append_str(&p->body, "}]}");
+    remote_path(p->path, a->config, "/v1/turns", a->user);
+    if (weir_buf_status(&p->body) == WEIR_OK) return p;
+    drop(p);
+    return NULL;
+}
+
+/* It is the caller's again. */
+static bool take_posted(struct asking *a, struct posting *p)
+{
+    if (p->status == WEIR_OK && p->answer.status == 201)
+        return take_turn(a, weir_buf_slice(&p->answer.body));
+    fprintf(stderr, "weir: %s\n", p->why);
+    return false;
+}
+
+static bool post_turn(struct asking *a)
+{
+    struct posting *p = posting_new(a);
+    struct background *b = p ? background_start(post, drop, p) : NULL;
+    bool is_made = false;
+    if (!b) {
+        fputs("weir: there is no memory for the question\n", stderr);
+        if (p) drop(p);
+        return false;
+    }
+    switch (patience_wait(b, "waiting for the server", &a->signal_number)) {
+    case PATIENCE_DONE: is_made = take_posted(a, p); break;
+    case PATIENCE_CANCELLED:
+        fputs("cancelled; the server may have begun a turn all the same\n", stderr);
+        break;
+    case PATIENCE_SIGNAL: break;
+    }
+    background_end(b);
     return is_made;
 }
 

@@ -399,6 +399,29 @@ class Tests(terminal.Tests):
                 self.count.check(best <= CANCEL_S, f"{command}: cancelled when the server {state}",
                                  f"{best * 1000:.0f} ms")
 
+    def test_ask_is_cancelled_before_it_is_answered(self):
+        """A server that takes the question and says nothing holds nobody."""
+        for keys, status in ((b"\x1b", 1), (b"\x03", 1)):
+            best = 9.9
+            for _ in range(3):
+                stand = Stand()
+                stand.is_hung = True
+                with Own(self.weir, "ask", "first?", "--url", stand.url) as own:
+                    own.read_to(b"waiting for the server")
+                    if keys == b"\x1b":
+                        own.write(keys)
+                        own.read_to(b"press Esc again")
+                    began = time.monotonic()
+                    own.write(keys)
+                    own.read_to(b"cancelled")
+                    best = min(best, time.monotonic() - began)
+                    self.count.check(own.wait() == status, "its status", keys)
+                stand.over.set()
+                stand.close()
+                if best <= CANCEL_S:
+                    break
+            self.count.check(best <= CANCEL_S, f"the question is cancelled by {keys!r}", f"{best * 1000:.0f} ms")
+
     def cancel_once(self, command, state):
         stand, story = Stand(), Story()
         begun = story.start()
