@@ -191,8 +191,9 @@ struct term_cluster term_first(struct weir_slice text)
 {
     unsigned char first = (unsigned char)text.ptr[0];
     bool is_plain = text.len == 1 || (unsigned char)text.ptr[1] < 0x80;
-    if (first < 0x80 && is_plain)
-        return (struct term_cluster){1, first == '\t' ? TERM_TAB_COLUMNS : first >= 0x20};
+    /* Nothing joins a tab, whatever comes behind it. */
+    if (first == '\t') return (struct term_cluster){1, TERM_TAB_COLUMNS};
+    if (first < 0x80 && is_plain) return (struct term_cluster){1, first >= 0x20};
     return slow_cluster(text);
 }
 
