@@ -265,21 +265,17 @@ static int search(const struct client_config *c, void *user)
     return exit_status;
 }
 
-static void address_of(char out[REMOTE_PATH_BYTES], const struct client_config *c,
-                       const struct request *r, const char *id)
+static struct remote_thing thing_of(const struct request *r, const char *id)
 {
-    char path[REMOTE_PATH_BYTES];
-    snprintf(path, sizeof path, "/v1/documents/%s", id);
-    remote_path(out, c, path, r->user);
+    return (struct remote_thing){.list = "/v1/documents", .id = id, .user = r->user};
 }
 
 static int show(const struct client_config *c, void *user)
 {
     const struct request *r = user;
-    char address[REMOTE_PATH_BYTES];
     struct weir_buf json;
-    address_of(address, c, r, r->words[0]);
-    if (!remote_get(c, address, &json)) return EXIT_FAILED;
+    const struct remote_thing thing = thing_of(r, r->words[0]);
+    if (!remote_thing_get(c, &thing, &json)) return EXIT_FAILED;
     int exit_status = person_print_answer(&json, r->is_json ? NULL : document_text);
     weir_buf_fini(&json);
     return exit_status;
@@ -290,13 +286,8 @@ static int remove_all(const struct client_config *c, void *user)
     const struct request *r = user;
     int n = 0;
     for (int i = 0; i < r->n_words; i++) {
-        char address[REMOTE_PATH_BYTES];
-        struct control_answer answer;
-        address_of(address, c, r, r->words[i]);
-        const struct remote_request request = {.method = "DELETE", .path = address};
-        if (!remote_call(c, &request, 204, &answer)) continue;
-        weir_buf_fini(&answer.body);
-        n++;
+        const struct remote_thing thing = thing_of(r, r->words[i]);
+        n += remote_thing_remove(c, &thing) ? 1 : 0;
     }
     if (r->is_json) printf("{\"removed\":%d}\n", n);
     else printf("%d %s removed\n", n, n == 1 ? "document" : "documents");

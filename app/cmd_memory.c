@@ -62,21 +62,17 @@ static int list(const struct client_config *c, void *user)
     return exit_status;
 }
 
-static void address_of(char out[REMOTE_PATH_BYTES], const struct client_config *c,
-                       const struct request *r, const char *id)
+static struct remote_thing thing_of(const struct request *r, const char *id)
 {
-    char path[REMOTE_PATH_BYTES];
-    snprintf(path, sizeof path, "/v1/memory/%s", id);
-    remote_path(out, c, path, r->user);
+    return (struct remote_thing){.list = "/v1/memory", .id = id, .user = r->user};
 }
 
 static int show(const struct client_config *c, void *user)
 {
     const struct request *r = user;
-    char address[REMOTE_PATH_BYTES];
     struct weir_buf json;
-    address_of(address, c, r, r->ids[0]);
-    if (!remote_get(c, address, &json)) return EXIT_FAILED;
+    const struct remote_thing thing = thing_of(r, r->ids[0]);
+    if (!remote_thing_get(c, &thing, &json)) return EXIT_FAILED;
     int exit_status = person_print_answer(&json, r->is_json ? NULL : memory_entry_text);
     weir_buf_fini(&json);
     return exit_status;
@@ -84,13 +80,8 @@ static int show(const struct client_config *c, void *user)
 
 static bool forget_one(const struct client_config *c, const struct request *r, const char *id)
 {
-    char address[REMOTE_PATH_BYTES];
-    struct control_answer answer;
-    address_of(address, c, r, id);
-    const struct remote_request request = {.method = "DELETE", .path = address};
-    if (!remote_call(c, &request, 204, &answer)) return false;
-    weir_buf_fini(&answer.body);
-    return true;
+    const struct remote_thing thing = thing_of(r, id);
+    return remote_thing_remove(c, &thing);
 }
 
 static int say_forgotten(const struct request *r, size_t n, bool is_whole)

@@ -60,12 +60,9 @@ static int list(const struct client_config *c, void *user)
 static int show(const struct client_config *c, void *user)
 {
     const struct request *r = user;
-    char path[REMOTE_PATH_BYTES];
-    char address[REMOTE_PATH_BYTES];
     struct weir_buf json;
-    snprintf(path, sizeof path, "/v1/turns/%s", r->turn);
-    remote_path(address, c, path, r->user);
-    if (!remote_get(c, address, &json)) return EXIT_FAILED;
+    const struct remote_thing thing = {.list = "/v1/turns", .id = r->turn, .user = r->user};
+    if (!remote_thing_get(c, &thing, &json)) return EXIT_FAILED;
     int exit_status = person_print_answer(&json, r->is_json ? NULL : turn_text);
     weir_buf_fini(&json);
     return exit_status;

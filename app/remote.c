@@ -259,6 +259,33 @@ bool remote_get(const struct client_config *c, const char *path, struct weir_buf
     return true;
 }
 
+static void address_of(char out[REMOTE_PATH_BYTES], const struct client_config *c,
+                       const struct remote_thing *thing)
+{
+    char path[REMOTE_PATH_BYTES / 2]; /* the rest is for the user */
+    snprintf(path, sizeof path, "%s/%s", thing->list, thing->id);
+    remote_path(out, c, path, thing->user);
+}
+
+bool remote_thing_get(const struct client_config *c, const struct remote_thing *thing,
+                      struct weir_buf *json)
+{
+    char address[REMOTE_PATH_BYTES];
+    address_of(address, c, thing);
+    return remote_get(c, address, json);
+}
+
+bool remote_thing_remove(const struct client_config *c, const struct remote_thing *thing)
+{
+    char address[REMOTE_PATH_BYTES];
+    struct control_answer answer;
+    address_of(address, c, thing);
+    const struct remote_request request = {.method = "DELETE", .path = address};
+    if (!remote_call(c, &request, 204, &answer)) return false;
+    weir_buf_fini(&answer.body);
+    return true;
+}
+
 /* ---- posts that nobody waits for ---- */
 
 struct remote_post {

@@ -67,6 +67,16 @@ int remote_refused(struct control_answer *answer);
 /* The JSON that a GET is answered with, to be freed by the caller; complains when there is none. */
 bool remote_get(const struct client_config *c, const char *path, struct weir_buf *json);
 
+/* One of somebody's things by its id, as "/v1/memory" and "mem_…"; both complain when they fail. */
+struct remote_thing {
+    const char *list; /* the path of all of them */
+    const char *id;
+    const char *user; /* --user, or NULL */
+};
+bool remote_thing_get(const struct client_config *c, const struct remote_thing *thing,
+                      struct weir_buf *json);
+bool remote_thing_remove(const struct client_config *c, const struct remote_thing *thing);
+
 /* What an answer that is an error says, with what to do; one line, harmless on terminals. */
 void remote_explain(const struct client_config *c, struct control_answer *answer,
                     char why[REMOTE_WHY_BYTES]);

@@ -7,7 +7,8 @@
  *
  * 1. gateway_new() on an open store; gateway_start() ends the streams that a crash has cut.
  * 2. gateway_forward() for each request; exactly one function of its sink is called.
- * 3. gateway_reader() for whoever reads a stream: which log, and how it gets its values back.
+ * 3. gateway_log() and gateway_map() for whoever reads a stream: which log, and how its events get
+ *    their values back (rewrite.h).
  * 4. gateway_stop() ends what is under way. After models_free(): gateway_free() waits until
  *    everything is written.
  *
