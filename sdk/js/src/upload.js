@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sending a file and telling how much of it has gone. Browsers tell that by XMLHttpRequest alone; where
+// there is none, the file is read piece by piece and what was taken of it has gone.
+
+import { AbortError, ConnectionError } from "./errors.js";
+
+const PIECE_BYTES = 64 * 1024;
+
+/** A Blob, text or bytes as a Blob. */
+export function blobOf(file) {
+  if (file instanceof Blob) return file;
+  if (typeof file === "string" || file instanceof ArrayBuffer || ArrayBuffer.isView(file)) return new Blob([file]);
+  throw new TypeError("a file is a File, a Blob, a text or bytes");
+}
+
+/** `blob` as a stream that calls onProgress({bytes, totalBytes}). */
+function counted(blob, onProgress) {
+  let bytes = 0;
+  return new ReadableStream({
+    async pull(control) {
+      const piece = new Uint8Array(await blob.slice(bytes, bytes + PIECE_BYTES).arrayBuffer());
+      if (piece.length > 0) control.enqueue(piece);
+      bytes += piece.length;
+      onProgress({ bytes, totalBytes: blob.size });
+      if (bytes >= blob.size) control.close();
+    },
+  });
+}
+
+/** What fetch would answer, as far as it is looked at. */
+function responseOf(request) {
+  const headers = new Headers();
+  for (const line of request
+    .getAllResponseHeaders()
+    .trim()
+    .split(/[\r\n]+/)) {
+    const colon = line.indexOf(":");
+    if (colon > 0) headers.append(line.slice(0, colon), line.slice(colon + 1).trim());
+  }
+  return new Response(request.responseText || null, { status: request.status, headers });
+}
+
+function byXmlHttpRequest(url, { method, headers, body, credentials, signal }, onProgress) {
+  return new Promise((resolve, reject) => {
+    const request = new XMLHttpRequest();
+    const onAbort = () => request.abort();
+    const settle = (how, value) => {
+      signal?.removeEventListener("abort", onAbort);
+      how(value);
+    };
+    request.open(method, url);
+    request.withCredentials = credentials === "include";
+    for (const [name, value] of headers) request.setRequestHeader(name, value);
+    request.upload.onprogress = (e) => onProgress({ bytes: e.loaded, totalBytes: body.size });
+    request.onload = () => settle(resolve, responseOf(request));
+    request.onerror = () => settle(reject, new ConnectionError("the connection was lost"));
+    request.onabort = () => settle(reject, new AbortError(undefined, { cause: signal?.reason }));
+    signal?.addEventListener("abort", onAbort);
+    request.send(body);
+  });
+}
+
+/** A fetch whose body, a Blob, is counted. */
+export function countingFetch(fetch, onProgress) {
+  return (url, request) => {
+    if (globalThis.XMLHttpRequest) return byXmlHttpRequest(url, request, onProgress);
+    return fetch(url, { ...request, body: counted(request.body, onProgress), duplex: "half" });
+  };
+}
