@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createConnection, watchedFetch } from "../../../web/lib/connection.js";
+
+test("the worst of all states is shown, and each change once", () => {
+  const connection = createConnection();
+  const seen = [];
+  const stop = connection.subscribe((state) => seen.push(state));
+  connection.report("turn", "connected");
+  connection.report("turn", "reconnecting");
+  connection.report("requests", "offline");
+  connection.report("requests", "connected");
+  connection.forget("turn");
+  connection.forget("nobody");
+  stop();
+  connection.report("turn", "offline");
+  assert.deepEqual(seen, ["connected", "reconnecting", "offline", "reconnecting", "connected"]);
+  assert.throws(() => connection.report("turn", "fine"), TypeError);
+});
+
+test("requests tell how the server is heard, and who is not signed in", async () => {
+  const connection = createConnection();
+  const refused = [];
+  let answer = async () => ({ status: 200, url: "" });
+  const fetch = watchedFetch(
+    (...args) => answer(...args),
+    connection,
+    (path) => refused.push(path),
+  );
+  await fetch("http://weir.example/v1/turns");
+  assert.equal(connection.state, "connected");
+  answer = async () => ({ status: 401, url: "" });
+  await fetch("http://weir.example/v1/turns?limit=1");
+  assert.deepEqual(refused, ["/v1/turns"]);
+  answer = async () => {
+    throw new TypeError("Failed to fetch");
+  };
+  await assert.rejects(fetch("http://weir.example/v1/turns"));
+  assert.equal(connection.state, "offline");
+});
+
+test("a request that the page itself has given up says nothing about the server", async () => {
+  const connection = createConnection();
+  const control = new AbortController();
+  control.abort();
+  const fetch = watchedFetch(
+    () => Promise.reject(new DOMException("", "AbortError")),
+    connection,
+    () => {},
+  );
+  await assert.rejects(fetch("http://weir.example/", { signal: control.signal }));
+  assert.equal(connection.state, "connected");
+});

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// How well the server is heard: each stream and the requests report, the worst one is shown.
+
+import { noteServerDate } from "./server_clock.js";
+
+const rank = { connected: 0, reconnecting: 1, offline: 2 };
+
+/**
+ * report(key, "connected" | "reconnecting" | "offline"), forget(key), state, and
+ * subscribe(listener) which calls at once and then whenever the worst state changes; it gives back
+ * the function that ends it.
+ */
+export function createConnection() {
+  const states = new Map();
+  const listeners = new Set();
+  let shown = "connected";
+
+  function update() {
+    let worst = "connected";
+    for (const state of states.values()) if (rank[state] > rank[worst]) worst = state;
+    if (worst === shown) return;
+    shown = worst;
+    for (const listener of listeners) listener(shown);
+  }
+
+  return {
+    get state() {
+      return shown;
+    },
+    report(key, state) {
+      if (!Object.hasOwn(rank, state)) throw new TypeError(`no state of a connection: ${state}`);
+      states.set(key, state);
+      update();
+    },
+    forget(key) {
+      if (states.delete(key)) update();
+    },
+    subscribe(listener) {
+      listeners.add(listener);
+      listener(shown);
+      return () => listeners.delete(listener);
+    },
+  };
+}
+
+/**
+ * fetch, watched: what the network does is reported as "requests", and an answer of 401 goes to
+ * `onUnauthorized(path)`. Given to the SDK, so that no view has to think of either.
+ */
+export function watchedFetch(fetch, connection, onUnauthorized) {
+  return async (input, init) => {
+    try {
+      const response = await fetch(input, init);
+      connection.report("requests", "connected");
+      noteServerDate(response.headers?.get("date"));
+      if (response.status === 401) onUnauthorized(new URL(response.url || input, "http://localhost").pathname);
+      return response;
+    } catch (error) {
+      if (!init?.signal?.aborted) connection.report("requests", "offline");
+      throw error;
+    }
+  };
+}

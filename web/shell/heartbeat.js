@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Whether the server is there, also while nobody asks it anything.
+
+import { TimeoutError } from "/sdk/index.js";
+
+const CALM_MS = 20000;
+const FIRST_RETRY_MS = 1000;
+const LAST_RETRY_MS = 15000;
+const PATIENCE_MS = 5000;
+
+/** What an answer says about the connection is noted by the watched fetch; none at all is noted here. */
+export function startHeartbeat(app) {
+  let timer = 0;
+  let retryMs = FIRST_RETRY_MS;
+
+  async function beat() {
+    clearTimeout(timer);
+    await ask();
+    plan();
+  }
+
+  async function ask() {
+    try {
+      const options = { maxRetries: 0, timeout: PATIENCE_MS };
+      // Whoever was somebody wants to hear of it when that is over.
+      await (app.me ? app.weir.auth.whoami(options) : app.weir.auth.me(options));
+    } catch (error) {
+      if (error instanceof TimeoutError) app.connection.report("requests", "offline");
+    }
+  }
+
+  function plan() {
+    clearTimeout(timer);
+    if (document.hidden) return;
+    const isCalm = app.connection.state === "connected";
+    timer = setTimeout(beat, isCalm ? CALM_MS : retryMs);
+    retryMs = isCalm ? FIRST_RETRY_MS : Math.min(retryMs * 2, LAST_RETRY_MS);
+  }
+
+  app.connection.subscribe(plan);
+  window.addEventListener("online", beat);
+  window.addEventListener("offline", beat); // the server may be this machine
+  document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : beat()));
+}
