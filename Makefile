@@ -7,7 +7,7 @@
 #   make test       unit tests in build/
 #   make asan       unit tests with AddressSanitizer and UBSan, in build-asan/
 #   make tsan       unit tests with ThreadSanitizer, in build-tsan/
-#   make fuzz       all fuzzers, SECONDS_EACH=60 seconds each, in build-fuzz/
+#   make fuzz       all fuzzers, SECONDS_EACH=60 seconds each, in build-asan/
 #   make coverage   lines and branches reached by the tests, in build-coverage/
 #   make bench      the measurements of docs/bench.md, in build-bench/
 #   make bench-gates  how often the gates are wrong: the tables of docs/gates.md
@@ -18,12 +18,12 @@
 #   make install    what make has built, into PREFIX=/usr/local (DESTDIR is honoured)
 #   make clean      removes all build folders
 #
-# Others: make weir (build/weir only); make werror-gcc, make werror-clang (compile
-# with -Werror, as ./check does).
+# Others: make weir (build/weir only); make werror-gcc (compiles with -Werror, as ./check does).
 # MESON_ARGS="-Doptimization=2" adds options when a folder is made first.
 
 PREFIX ?= /usr/local
 SECONDS_EACH ?= 60
+COMPARES ?= false
 NULLS ?= 2000
 PEOPLE ?= 200
 MESON_ARGS ?=
@@ -37,7 +37,7 @@ test_in = meson test -C $(1) --no-rebuild --suite unit --print-errorlogs
 
 .PHONY: all weir build-folder test asan tsan fuzz coverage bench bench-gates bench-search tidy format install \
         clean lint lint-layers lint-rules lint-format lint-man lint-docs \
-        build-asan build-tsan build-fuzz build-coverage werror-gcc werror-clang
+        build-asan build-tsan build-coverage werror-gcc
 .DEFAULT_GOAL := all
 
 all: build-folder
@@ -56,17 +56,17 @@ weir: build-folder
 test: all
 	@$(call test_in,build)
 
+# clang's warnings, both sanitizers and the fuzzers in one folder: whatever else is compiled, that
+# is what takes the time. lld, for there are hundreds of programs to be linked. Fuzzers that run for
+# long see comparisons, too: make fuzz.
 build-asan:
-	@$(call configure,$@,-Doptimization=1 -Db_sanitize=address$(,)undefined)
+	@CC=clang CC_LD=lld; export CC CC_LD; $(call configure,$@,-Dfuzz=true -Dwerror=true \
+	  -Dcompares=$(COMPARES) -Doptimization=1 -Db_sanitize=address$(,)undefined -Db_lundef=false -Dc_args=-g1)
 	@$(NINJA) -C $@
 
 build-tsan:
-	@$(call configure,$@,-Doptimization=1 -Db_sanitize=thread)
-	@$(NINJA) -C $@
-
-build-fuzz:
-	@CC=clang; export CC; $(call configure,$@,-Dfuzz=true -Doptimization=1 \
-	  -Db_sanitize=address$(,)undefined -Db_lundef=false)
+	@CC_LD=lld; export CC_LD; $(call configure,$@,-Doptimization=1 -Db_sanitize=thread \
+	  -Dc_args=-g1 -Dalone=false)
 	@$(NINJA) -C $@
 
 build-coverage:
@@ -77,17 +77,17 @@ werror-gcc:
 	@CC=gcc; export CC; $(call configure,build-gcc,-Dwerror=true)
 	@$(NINJA) -C build-gcc
 
-werror-clang:
-	@CC=clang; export CC; $(call configure,build-clang,-Dwerror=true -Db_lundef=false)
-	@$(NINJA) -C build-clang
-
 asan: build-asan
 	@$(call test_in,$<) --wrapper $(CURDIR)/tools/no-aslr
 
 tsan: build-tsan
+	@meson configure $< -Dalone=true
+	@$(NINJA) -C $<
 	@$(call test_in,$<) --wrapper $(CURDIR)/tools/no-aslr
 
-fuzz: build-fuzz
+fuzz: build-asan
+	@meson configure $< -Dcompares=true
+	@$(NINJA) -C $<
 	@tools/fuzz --seconds $(SECONDS_EACH)
 
 coverage: build-coverage
@@ -143,7 +143,7 @@ install:
 	@rm -f build/meson-logs/install-log.txt
 
 clean:
-	rm -rf build build-asan build-tsan build-fuzz build-coverage build-bench build-gcc build-clang
+	rm -rf build build-asan build-tsan build-coverage build-bench build-gcc
 
 # A comma that make does not take for its own.
 , := ,

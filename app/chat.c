@@ -9,6 +9,7 @@
 #include "local_server.h"
 #include "pages.h"
 #include "person_text.h"
+#include "rpc.h"
 #include "stream_watch.h"
 #include "trace_kept.h"
 #include "trace_text.h"
@@ -206,12 +207,40 @@ static void run_forget(struct chat_errand *e)
     weir_buf_fini(&answer.body);
 }
 
+/* A new one, or what was said so far in one that is there. */
+static void run_session(struct chat_errand *e)
+{
+    struct weir_buf input;
+    struct rpc_answer answer;
+    char why[REMOTE_WHY_BYTES];
+    const char *id = e->command.argument;
+    weir_buf_init(&input, REMOTE_PATH_BYTES);
+    e->is_new = id[0] == '\0';
+    weir_json_put_begin_object(&input);
+    if (!e->is_new) weir_json_put_key(&input, "id");
+    if (!e->is_new) weir_json_put_str(&input, id);
+    weir_json_put_end_object(&input);
+    const struct rpc rpc = {.method = e->is_new ? "sessions/create" : "sessions/get",
+                            .user = user_of(e),
+                            .input = weir_buf_slice(&input)};
+    e->is_good = rpc_try(&e->config, &rpc, &answer, why) == WEIR_OK;
+    const struct weir_json *session = weir_json_get_str(answer.output, "session");
+    struct weir_slice found = weir_json_text(weir_json_get_str(session, "id"));
+    snprintf(e->session, sizeof e->session, "%.*s", (int)found.len, found.len > 0 ? found.ptr : "");
+    if (e->is_good) weir_json_put_value(&e->body, answer.output);
+    if (!e->is_good) say(e, false, why);
+    else if (found.len >= sizeof e->session || !local_server_is_name(e->session))
+        say(e, false, "The server's answer cannot be read.");
+    rpc_answer_fini(&answer);
+    weir_buf_fini(&input);
+}
+
 void chat_errand_run(void *errand)
 {
     struct chat_errand *e = errand;
     const char *argument = e->command.argument;
     if (argument[0] != '\0' && !local_server_is_name(argument)) {
-        say(e, false, "Turns and entries have letters, digits, . _ - and @ in their names.");
+        say(e, false, "Names of turns, entries and sessions have letters, digits, . _ - and @.");
         return;
     }
     switch (e->command.act) {
@@ -224,6 +253,7 @@ void chat_errand_run(void *errand)
     case CHAT_MEMORY: run_list(e, "/v1/memory", N_MEMORY, memory_text); break;
     case CHAT_FORGET: run_forget(e); break;
     case CHAT_TURNS: run_list(e, "/v1/turns", N_TURNS, turns_text); break;
+    case CHAT_SESSION: run_session(e); break;
     case CHAT_NEW: say(e, true, "A new conversation begins."); break;
     case CHAT_HELP:
         chat_command_help(&e->text);

@@ -27,7 +27,10 @@ struct chat {
     const struct client_config *config;
     const char *user; /* whose, of a folder of this machine; NULL: me */
     bool is_json, is_quiet;
-    bool is_not_kept; /* neither events nor what is typed */
+    bool is_not_kept;            /* neither events nor what is typed */
+    bool is_session;             /* lines are messages of a session: see chat_session.h */
+    char session[CHAT_ID_BYTES]; /* which; "": one that has not begun */
+    uint64_t session_seq;        /* the last event of it that was had, from a pipe */
     struct dialogue dialogue;
     char turn[CHAT_ID_BYTES]; /* that was asked last; "": none */
     struct weir_buf result;   /* of the last answer, as JSON; empty: none */
@@ -44,10 +47,13 @@ struct chat_errand {
     struct chat_command command;
     struct client_config config;
     char user[CHAT_USER_BYTES];
-    char turn[CHAT_ID_BYTES]; /* the last one before; of a question, its own afterwards */
-    unsigned columns;         /* of the screen; 0: no end */
+    char turn[CHAT_ID_BYTES];    /* the last one before; of a question, its own afterwards */
+    char session[CHAT_ID_BYTES]; /* of CHAT_SESSION, when it worked */
+    bool is_new;                 /* it was begun by this */
+    unsigned columns;            /* of the screen; 0: no end */
     struct weir_buf question;
-    struct weir_buf body;    /* the request, or the result whose facts are asked for */
+    struct weir_buf body;    /* the request, the result whose facts are asked for, or what was said
+                                in a session */
     size_t n_left_out;       /* earlier questions that do not go along */
     atomic_bool is_unwanted; /* a turn that comes of it is to be cancelled */
 

@@ -18,6 +18,7 @@ static const struct row {
     {"/memory", "", "what is remembered of you", CHAT_MEMORY},
     {"/memory", "forget ID", "forget an entry of it", CHAT_FORGET},
     {"/turns", "", "what you have asked lately", CHAT_TURNS},
+    {"/session", "[SESSION]", "talk in a session, which may act and asks you first", CHAT_SESSION},
     {"/new", "", "begin anew: earlier questions no longer count", CHAT_NEW},
     {"/help", "", "this list", CHAT_HELP},
     {"/quit", "", "leave, as Ctrl-D on an empty line does", CHAT_QUIT},
@@ -66,7 +67,7 @@ struct chat_command chat_command_read(struct weir_slice text)
         c.act = CHAT_FORGET;
         word = next_word(&text);
     }
-    bool takes_one = c.act == CHAT_TRACE || c.act == CHAT_FORGET;
+    bool takes_one = c.act == CHAT_TRACE || c.act == CHAT_FORGET || c.act == CHAT_SESSION;
     bool is_missing = c.act == CHAT_FORGET && word.len == 0;
     bool is_wrong = word.len > 0 && (!takes_one || !take_argument(&c, word));
     if (is_missing || is_wrong || next_word(&text).len > 0) c.act = CHAT_UNKNOWN;

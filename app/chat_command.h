@@ -14,6 +14,7 @@ enum chat_act {
     CHAT_MEMORY,
     CHAT_FORGET,
     CHAT_TURNS,
+    CHAT_SESSION,
     CHAT_NEW,
     CHAT_HELP,
     CHAT_QUIT,
@@ -24,7 +25,7 @@ enum { CHAT_ARGUMENT_BYTES = 128 };
 
 struct chat_command {
     enum chat_act act;
-    char argument[CHAT_ARGUMENT_BYTES]; /* a turn or an entry of memory; may be empty */
+    char argument[CHAT_ARGUMENT_BYTES]; /* a turn, an entry of memory, a session; may be empty */
 };
 
 struct chat_command chat_command_read(struct weir_slice text);

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/slice.h"
+#include "chat_session.h"
 #include "command.h"
 #include "output.h"
 
@@ -72,11 +73,27 @@ static void print_text(const struct chat *c, const struct chat_errand *e)
     weir_buf_fini(&line);
 }
 
+/* It is begun, or looked for, with the first message. */
+static void begin_session(struct chat *c, const struct chat_command *command)
+{
+    c->is_session = true;
+    snprintf(c->session, sizeof c->session, "%.*s", (int)sizeof c->session - 1, command->argument);
+}
+
 /* False: it is over. */
 static bool take_line(struct chat *c, struct weir_slice line, int *exit_status, int *signal_number)
 {
     struct chat_command command = chat_command_read(line);
     struct weir_buf left_out;
+    if (c->is_session) {
+        bool is_left;
+        *exit_status = chat_session_plain(c, line, &is_left, signal_number);
+        return !is_left;
+    }
+    if (command.act == CHAT_SESSION) {
+        begin_session(c, &command);
+        return true;
+    }
     if (command.act == CHAT_QUIT) return false; /* with the status of what was before */
     struct chat_errand *e = chat_errand_new(c, &command, line, 0);
     int before = *exit_status;

@@ -16,6 +16,7 @@
 #include "background.h"
 #include "base/clock.h"
 #include "base/slice.h"
+#include "chat_session.h"
 #include "command.h"
 #include "history_file.h"
 #include "line_editor.h"
@@ -34,7 +35,8 @@ enum {
 };
 
 static const char greeting[] =
-    "Ask about your data. /help shows more; Esc twice cancels, Ctrl-D leaves.";
+    "Ask about your data. /help shows more; Esc twice cancels, Ctrl-D leaves.\n"
+    "In a /session it may act, too, and asks you first.";
 static const char quit_hint[] = "press Ctrl-C again to leave";
 static const char busy_hint[] = "Enter sends this when the answer is there";
 static const char full_hint[] = "a question has 64 KiB at most";
@@ -55,7 +57,9 @@ struct terminal {
     struct weir_cancel cancel;  /* of that, and of us */
     bool is_busy;               /* Enter has to wait */
     bool is_submitted;
+    bool is_again; /* another session is to be begun */
     bool is_over;
+    int exit_status;
     int signal_number;
 };
 
@@ -129,18 +133,12 @@ static void end_work(struct terminal *t)
     t->errand = NULL;
 }
 
-static bool is_work_done(const struct terminal *t)
-{
-    struct pollfd fd = {.fd = background_fd(t->work), .events = POLLIN};
-    return poll(&fd, 1, 0) == 1;
-}
-
 /* Nobody waits for it any more; a turn that has come of it, or will, is cancelled. */
 static void leave_work(struct terminal *t)
 {
     if (!t->work) return;
     atomic_store(&t->errand->is_unwanted, true);
-    if (is_work_done(t)) chat_cancel_late(t->chat, t->errand);
+    if (background_is_done(t->work)) chat_cancel_late(t->chat, t->errand);
     end_work(t);
 }
 
@@ -237,6 +235,7 @@ static void add_work(struct terminal *t)
 static void draw(struct terminal *t)
 {
     if (!tty_is_ours()) return;
+    if (tty_has_new_size()) fit_screen(t);
     screen_live_begin(&t->screen);
     add_work(t);
     add_foot(t, &t->screen);
@@ -304,7 +303,7 @@ static bool run_errand(struct terminal *t, struct chat_errand *e)
     t->errand = e;
     t->work_ns = clock_mono_ns(&clock_system);
     weir_cancel_begin(&t->cancel);
-    while (t->work && !is_work_done(t)) {
+    while (t->work && !background_is_done(t->work)) {
         if (is_on(t)) step(t);
         else leave_work(t);
     }
@@ -327,6 +326,34 @@ static void watch_turn(struct terminal *t, const struct chat_errand *e)
     fit_screen(t);
 }
 
+static void ask_for_session(struct terminal *t, const char *id)
+{
+    weir_buf_reset(&t->line);
+    weir_buf_printf(&t->line, "/session %s", id);
+    t->is_busy = t->is_submitted = true;
+}
+
+/* From here on it is the session's line; who leaves that leaves. */
+static void talk_in_session(struct terminal *t, const struct chat_errand *e)
+{
+    struct chat_desk desk = {.editor = t->editor, .keys = &t->keys};
+    char text[ROW_BYTES / 256];
+    snprintf(text, sizeof text,
+             "Session %s. It asks before it changes anything. /help shows more; Esc twice aborts a "
+             "turn, Ctrl-D leaves.",
+             e->session);
+    t->chat->is_session = true;
+    commit_text(t, weir_slice_of(text), TERM_DIM);
+    commit_blank(t);
+    screen_live_begin(&t->screen);
+    (void)tty_write(screen_frame(&t->screen));
+    chat_session_terminal(t->chat, e, &desk, &t->signal_number);
+    fit_screen(t);
+    if (desk.wants_new) t->is_again = true;
+    else t->is_over = true;
+    if (!desk.is_left) t->exit_status = EXIT_FAILED;
+}
+
 /* What was asked for and did not work can be asked again. */
 static void give_back(struct terminal *t)
 {
@@ -341,15 +368,26 @@ static void end_errand(struct terminal *t, struct chat_errand *e)
     else commit_text(t, weir_buf_slice(&e->text), e->is_good ? 0 : TERM_BAD);
     if (e->command.act == CHAT_NEW) dialogue_fini(&t->chat->dialogue);
     if (e->command.act == CHAT_QUIT) t->is_over = true;
+    if (e->command.act == CHAT_SESSION && e->is_good) talk_in_session(t, e);
     if (is_question && e->is_good) watch_turn(t, e);
     if (is_question && !e->is_good) give_back(t);
+}
+
+/* Where there is no session to be had there is nothing to type for. */
+static void fail(struct terminal *t)
+{
+    t->is_over = true;
+    t->exit_status = EXIT_FAILED;
+    screen_live_begin(&t->screen);
+    (void)tty_write(screen_frame(&t->screen));
 }
 
 static void take_line(struct terminal *t)
 {
     struct chat_command command = chat_command_read(weir_buf_slice(&t->line));
+    bool is_typed = !t->chat->is_session;
     t->is_submitted = false;
-    line_rows_commit(weir_buf_slice(&t->line), &t->screen);
+    if (is_typed) line_rows_commit(weir_buf_slice(&t->line), &t->screen);
     struct chat_errand *e =
         chat_errand_new(t->chat, &command, weir_buf_slice(&t->line), t->screen.columns);
     if (!e) commit_text(t, SLICE("weir: there is no memory"), TERM_BAD);
@@ -358,10 +396,13 @@ static void take_line(struct terminal *t)
         end_work(t);
     } else if (is_on(t)) {
         commit_text(t, SLICE("cancelled"), TERM_DIM);
-        give_back(t);
+        if (is_typed) give_back(t);
     }
     commit_blank(t);
     t->is_busy = false;
+    if (t->is_again) ask_for_session(t, "");
+    else if (!is_typed && !t->is_over) fail(t);
+    t->is_again = false;
     set_note(t, t->cancel.is_quitting ? quit_hint : "");
 }
 
@@ -381,15 +422,19 @@ static int run(struct terminal *t)
     if (!tty_open()) return EXIT_FAILED;
     fit_screen(t);
     load_history(t);
-    commit_text(t, weir_slice_of(greeting), TERM_DIM);
-    commit_blank(t);
+    if (t->chat->is_session) {
+        ask_for_session(t, t->chat->session);
+    } else {
+        commit_text(t, weir_slice_of(greeting), TERM_DIM);
+        commit_blank(t);
+    }
     while (is_on(t)) {
         if (t->is_submitted) take_line(t);
         else step(t);
     }
     (void)tty_write(screen_leave(&t->screen));
     tty_close();
-    return EXIT_DONE;
+    return t->exit_status;
 }
 
 int chat_terminal(struct chat *c, int *signal_number)

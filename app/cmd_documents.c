@@ -7,7 +7,7 @@
 
 #include "base/slice.h"
 #include "base/utf8.h"
-#include "local_server.h"
+#include "codec/json_member.h"
 #include "pages.h"
 #include "person_print.h"
 #include "term_text.h"
@@ -48,9 +48,8 @@ enum {
 };
 
 struct request {
-    char **words;
-    int n_words;
-    const char *user, *title, *limit;
+    struct remote_line line;
+    const char *title, *limit;
     bool is_markdown, is_json;
 };
 
@@ -120,7 +119,7 @@ static int list(const struct client_config *c, void *user)
     char why[REMOTE_WHY_BYTES];
     struct weir_json *entries = NULL;
     struct weir_json_doc *doc = weir_json_doc_new(0);
-    const struct pages pages = {.path = "/v1/documents", .user = r->user, .most = MOST};
+    const struct pages pages = {.path = "/v1/documents", .user = r->line.user, .most = MOST};
     int exit_status = EXIT_FAILED;
     if (doc && pages_get(c, &pages, doc, &entries, why) == WEIR_OK)
         exit_status = person_print_list(entries, r->is_json ? NULL : documents_text);
@@ -143,12 +142,6 @@ static bool read_file(const char *name, struct weir_buf *out)
     return is_whole && weir_buf_status(out) == WEIR_OK;
 }
 
-static void put_text(struct weir_buf *out, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_string(out, text);
-}
-
 static bool is_markdown(const struct request *r, const char *name)
 {
     struct weir_slice s = weir_slice_of(name);
@@ -169,10 +162,10 @@ static bool make_body(const struct request *r, const char *name, struct weir_buf
     }
     if (is_good) {
         weir_json_put_begin_object(out);
-        if (r->title) put_text(out, "title", weir_slice_of(r->title));
-        put_text(out, "mediaType",
-                 weir_slice_of(is_markdown(r, name) ? "text/markdown" : "text/plain"));
-        put_text(out, "text", weir_buf_slice(&text));
+        if (r->title) member_string(out, "title", weir_slice_of(r->title));
+        member_string(out, "mediaType",
+                      weir_slice_of(is_markdown(r, name) ? "text/markdown" : "text/plain"));
+        member_string(out, "text", weir_buf_slice(&text));
         weir_json_put_end_object(out);
     }
     weir_buf_fini(&text);
@@ -196,7 +189,7 @@ static bool add_one(const struct client_config *c, const struct request *r, cons
     struct weir_buf body;
     struct control_answer answer;
     weir_buf_init(&body, ANSWER_BYTES);
-    remote_path(path, c, "/v1/documents", r->user);
+    remote_path(path, c, "/v1/documents", r->line.user);
     bool is_added = make_body(r, name, &body);
     if (is_added) {
         const struct remote_request request = {
@@ -216,17 +209,17 @@ static int add(const struct client_config *c, void *user)
 {
     const struct request *r = user;
     int n = 0;
-    for (int i = 0; i < r->n_words; i++) n += add_one(c, r, r->words[i]) ? 1 : 0;
-    return n == r->n_words ? EXIT_DONE : EXIT_FAILED;
+    for (int i = 0; i < r->line.n_words; i++) n += add_one(c, r, r->line.words[i]) ? 1 : 0;
+    return n == r->line.n_words ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* As in a query; false: it is too long for one. */
 static bool put_query(struct weir_buf *out, const struct request *r)
 {
     weir_buf_append_str(out, "/v1/documents/search?q=");
-    for (int i = 0; i < r->n_words; i++) {
+    for (int i = 0; i < r->line.n_words; i++) {
         if (i > 0) weir_buf_append_char(out, '+');
-        for (const char *p = r->words[i]; *p; p++)
+        for (const char *p = r->line.words[i]; *p; p++)
             weir_buf_printf(out, "%%%02X", (unsigned)(unsigned char)*p);
     }
     if (r->limit) weir_buf_printf(out, "&limit=%s", r->limit);
@@ -256,7 +249,7 @@ static int search(const struct client_config *c, void *user)
     int exit_status = EXIT_FAILED;
     weir_buf_init(&query, REMOTE_PATH_BYTES - 128); /* there may be a user behind it */
     bool fits = put_query(&query, r);
-    if (fits) remote_path(path, c, query.ptr, r->user);
+    if (fits) remote_path(path, c, query.ptr, r->line.user);
     else fprintf(stderr, "weir: that is too long to be looked for\n");
     weir_buf_fini(&query);
     if (!fits || !remote_get(c, path, &json)) return EXIT_FAILED;
@@ -267,14 +260,14 @@ static int search(const struct client_config *c, void *user)
 
 static struct remote_thing thing_of(const struct request *r, const char *id)
 {
-    return (struct remote_thing){.list = "/v1/documents", .id = id, .user = r->user};
+    return (struct remote_thing){.list = "/v1/documents", .id = id, .user = r->line.user};
 }
 
 static int show(const struct client_config *c, void *user)
 {
     const struct request *r = user;
     struct weir_buf json;
-    const struct remote_thing thing = thing_of(r, r->words[0]);
+    const struct remote_thing thing = thing_of(r, r->line.words[0]);
     if (!remote_thing_get(c, &thing, &json)) return EXIT_FAILED;
     int exit_status = person_print_answer(&json, r->is_json ? NULL : document_text);
     weir_buf_fini(&json);
@@ -285,38 +278,41 @@ static int remove_all(const struct client_config *c, void *user)
 {
     const struct request *r = user;
     int n = 0;
-    for (int i = 0; i < r->n_words; i++) {
-        const struct remote_thing thing = thing_of(r, r->words[i]);
+    for (int i = 0; i < r->line.n_words; i++) {
+        const struct remote_thing thing = thing_of(r, r->line.words[i]);
         n += remote_thing_remove(c, &thing) ? 1 : 0;
     }
     if (r->is_json) printf("{\"removed\":%d}\n", n);
-    else printf("%d %s removed\n", n, n == 1 ? "document" : "documents");
-    return n == r->n_words ? EXIT_DONE : EXIT_FAILED;
+    else if (n > 0) printf("%d %s removed\n", n, n == 1 ? "document" : "documents");
+    return n == r->line.n_words ? EXIT_DONE : EXIT_FAILED;
 }
 
 /* ---- the command line ---- */
 
 static int run_on_ids(struct request *r, const struct client_flags *flags, bool is_show)
 {
-    bool is_good = r->n_words >= 1 && (!is_show || r->n_words == 1);
-    for (int i = 0; i < r->n_words; i++) is_good = is_good && local_server_is_name(r->words[i]);
+    bool is_good = remote_are_ids(&r->line) && (!is_show || r->line.n_words == 1);
     if (!is_good) return usage_error(&documents_command, "name a document, as doc_01HX…");
-    return remote_command(flags, r->user, is_show ? show : remove_all, r);
+    return remote_command(flags, r->line.user, is_show ? show : remove_all, r);
 }
 
-static int run_act(struct request *r, const struct client_flags *flags, const char *act)
+static int run_act(struct request *r, const struct client_flags *flags)
 {
+    const char *act = r->line.act;
     bool is_add = strcmp(act, "add") == 0;
     bool is_search = strcmp(act, "search") == 0;
     bool is_show = strcmp(act, "show") == 0;
-    if (is_add && r->n_words == 0) return usage_error(&documents_command, "add wants a FILE, or -");
-    if (is_add && r->title && r->n_words > 1)
+    if (is_add && r->line.n_words == 0)
+        return usage_error(&documents_command, "add wants a FILE, or -");
+    if (is_add && r->title && r->line.n_words > 1)
         return usage_error(&documents_command, "--title is for one FILE");
-    if (is_add) return remote_command(flags, r->user, add, r);
-    if (is_search && r->n_words == 0) return usage_error(&documents_command, "search wants a WORD");
-    if (is_search) return remote_command(flags, r->user, search, r);
+    if (is_add) return remote_command(flags, r->line.user, add, r);
+    if (is_search && r->line.n_words == 0)
+        return usage_error(&documents_command, "search wants a WORD");
+    if (is_search) return remote_command(flags, r->line.user, search, r);
     if (is_show || strcmp(act, "remove") == 0) return run_on_ids(r, flags, is_show);
-    if (strcmp(act, "list") == 0 && r->n_words == 0) return remote_command(flags, r->user, list, r);
+    if (strcmp(act, "list") == 0 && r->line.n_words == 0)
+        return remote_command(flags, r->line.user, list, r);
     return usage_error(&documents_command, "there is list, add FILE, search WORD, show ID and "
                                            "remove ID");
 }
@@ -336,24 +332,16 @@ static int run(int argc, char **argv)
         {.name = "title", .kind = OPTION_TEXT, .to = &r.title},
         {.name = "markdown", .kind = OPTION_FLAG, .to = &r.is_markdown},
         {.name = "limit", .kind = OPTION_TEXT, .to = &r.limit},
-        {.name = "user", .kind = OPTION_TEXT, .to = &r.user},
+        {.name = "user", .kind = OPTION_TEXT, .to = &r.line.user},
         {.name = "json", .kind = OPTION_FLAG, .to = &r.is_json},
         CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };
-    char **words;
-    int n_words;
-    int exit_status = options_parse(&documents_command, argc, argv, rows, &words, &n_words);
+    int exit_status = remote_parse(&documents_command, argc, argv, rows, &r.line);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (r.user && !local_server_is_name(r.user))
-        return usage_error(&documents_command, "--user takes letters, digits, . _ - @");
     if (r.limit && !is_limit(r.limit))
         return usage_error(&documents_command, "--limit is a number from 1 to %d", LIMIT_MAX);
-    if (n_words > 0) {
-        r.words = words + 1;
-        r.n_words = n_words - 1;
-    }
-    return run_act(&r, &flags, n_words > 0 ? words[0] : "list");
+    return run_act(&r, &flags);
 }
 
 const struct command documents_command = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* weir key: makes, lists and revokes API keys, while the server runs or not. */
+/*
+ * weir key: makes, lists and revokes API keys, while the server runs or not; and makes links that
+ * log a browser in, while it runs.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -23,16 +26,21 @@ static const char help[] =
     "                       [--expires 30d] [--owner USER] [--rate N/s] [--burst N] [--json]\n"
     "       weir key list   [--json]\n"
     "       weir key revoke NAME [--json]\n"
+    "       weir key link   [NAME | --owner USER] [--json]\n"
     "           each with [--url URL | --data FOLDER]\n"
     "\n"
     "A client of weir serve sends its key with every request: Authorization: Bearer KEY.\n"
-    "All three work while the server runs, and take effect at once; over the network they need a\n"
-    "key with the scope admin.\n"
+    "All work while the server runs, and take effect at once; over the network they need a key\n"
+    "with the scope admin.\n"
     "\n"
     "  create     prints the new key alone on standard output. It is shown this once:\n"
     "             the store keeps a hash of it only\n"
     "  list       prints the keys by name, never the keys themselves\n"
     "  revoke     refuses a key from now on; NAME is the part after weir_, as in the list\n"
+    "  link       prints the address of the page, with what logs a browser in there: once, within\n"
+    "             10 minutes, with the rights of the key NAME. Without NAME that is a key with "
+    "the\n"
+    "             label page, which is made when there is none. The server has to run\n"
     "\n"
     "  --label    what the key is for, for you to read in the list\n"
     "  --scopes   what it may do: read (watch), write (append, drop), admin (keys, checks).\n"
@@ -41,10 +49,11 @@ static const char help[] =
     "             chat/ is for chat/1, not for chatter. Without: all of them\n"
     "  --expires  how long it lasts, as 12h or 30d; without: until it is revoked. A reader that\n"
     "             is at it then is not cut off, but cannot come again\n"
-    "  --owner    whose key it is\n"
+    "  --owner    whose key it is; link: whose page, without: me\n"
     "  --rate     how many requests it may make, as 10/s or 600/m; without: no limit\n"
     "  --burst    how many of them at once; without: what --rate allows in a second\n"
-    "  --json     each key as a line of JSON; create: with the key itself\n" CLIENT_HELP "\n"
+    "  --json     each key as a line of JSON; create: with the key itself; link: address, end and\n"
+    "             key as a JSON object\n" CLIENT_HELP "\n"
     "Examples:\n"
     "  KEY=$(weir key create --label laptop)\n"
     "  curl -N -H \"Authorization: Bearer $KEY\" http://127.0.0.1:8080/v1/streams/demo\n"
@@ -392,6 +401,58 @@ static int revoke(const struct key_options *o, char *name, const struct client_c
                               });
 }
 
+/* ---- link ---- */
+
+/* Over the network the server is known by the address that it was found at. */
+static int print_link(const struct client_config *c, struct weir_slice json)
+{
+    const struct weir_json *v = NULL;
+    struct weir_json_doc *doc = weir_json_doc_new(0);
+    struct weir_slice text = {0};
+    if (doc && weir_json_parse(doc, json, &v, NULL) == WEIR_OK)
+        text = weir_json_text(weir_json_get_str(v, c->is_local ? "url" : "path"));
+    if (text.len > 0) {
+        if (!c->is_local) fputs(c->url, stdout);
+        output_label(text, 0);
+        putchar('\n');
+    }
+    weir_json_doc_free(doc);
+    return text.len > 0 ? EXIT_DONE : failed(WEIR_INTERNAL);
+}
+
+static void put_link_wish(struct weir_buf *body, const struct key_options *o, const char *name)
+{
+    const char *value = name ? name : o->owner;
+    weir_json_put_begin_object(body);
+    if (value) weir_json_put_key(body, name ? "key" : "owner");
+    if (value) weir_json_put_str(body, value);
+    weir_json_put_end_object(body);
+}
+
+static int make_link(const struct key_options *o, const char *name, const struct client_config *c)
+{
+    struct weir_buf body;
+    struct control_answer answer;
+    if (name && o->owner) return usage_error(&key_command, "a key's NAME says whose it is");
+    if (name && !is_name(name))
+        return usage_error(&key_command, "a key's name is 12 letters and digits, as in the list");
+    if (c->is_local && !data_folder_is_there(c->folder)) return EXIT_FAILED;
+    weir_buf_init(&body, BODY_BYTES);
+    put_link_wish(&body, o, name);
+    const struct remote_request request = {
+        .method = "POST", .path = "/auth/links", .body = weir_buf_slice(&body)};
+    int exit_status = EXIT_FAILED;
+    if (remote_call(c, &request, 201, &answer)) {
+        struct weir_slice json = weir_buf_slice(&answer.body);
+        if (!o->is_json) exit_status = print_link(c, json);
+        else exit_status = output_json(json) ? EXIT_DONE : EXIT_FAILED;
+        if (answer.body.ptr) explicit_bzero(answer.body.ptr, answer.body.cap);
+        weir_buf_fini(&answer.body);
+    }
+    weir_buf_fini(&body);
+    return exit_status;
+}
+
 /* ---- the command ---- */
 
 static int run_words(struct key_options *o, char **words, int n_words)
@@ -399,14 +460,16 @@ static int run_words(struct key_options *o, char **words, int n_words)
     struct client_config c;
     const char *what = n_words > 0 ? words[0] : "";
     bool is_revoke = strcmp(what, "revoke") == 0;
+    bool is_link = strcmp(what, "link") == 0;
+    int most = is_revoke || is_link ? 2 : 1;
     if (is_revoke && n_words != 2) return usage_error(&key_command, "revoke takes one name");
-    if (!is_revoke && n_words > 1)
-        return usage_error(&key_command, "one word too many: \"%s\"", words[1]);
-    bool is_known = is_revoke || strcmp(what, "create") == 0 || strcmp(what, "list") == 0;
-    if (!is_known) return usage_error(&key_command, "say what to do: create, list or revoke");
+    if (n_words > most) return usage_error(&key_command, "one word too many: \"%s\"", words[most]);
+    bool is_known = most == 2 || strcmp(what, "create") == 0 || strcmp(what, "list") == 0;
+    if (!is_known) return usage_error(&key_command, "say what to do: create, list, revoke or link");
     int exit_status = client_config_load(&o->flags, &c);
     if (exit_status != EXIT_DONE) return exit_status;
     if (is_revoke) exit_status = revoke(o, words[1], &c);
+    else if (is_link) exit_status = make_link(o, n_words == 2 ? words[1] : NULL, &c);
     else exit_status = what[0] == 'c' ? create(o, &c) : list(o, &c);
     client_config_forget(&c);
     return exit_status;

@@ -30,9 +30,8 @@ static const char help[] =
 enum { MOST = 100000 };
 
 struct request {
-    char **ids;
-    int n_ids;
-    const char *user, *category;
+    struct remote_line line;
+    const char *category;
     bool is_json, is_sure;
 };
 
@@ -45,7 +44,7 @@ static const struct weir_json *get_all(const struct client_config *c, const stru
     struct weir_json *entries = NULL;
     snprintf(path, sizeof path, "/v1/memory%s%s", r->category ? "?category=" : "",
              r->category ? r->category : "");
-    const struct pages pages = {.path = path, .user = r->user, .most = MOST};
+    const struct pages pages = {.path = path, .user = r->line.user, .most = MOST};
     if (pages_get(c, &pages, doc, &entries, why) == WEIR_OK) return entries;
     fprintf(stderr, "weir: %s\n", why);
     return NULL;
@@ -64,14 +63,14 @@ static int list(const struct client_config *c, void *user)
 
 static struct remote_thing thing_of(const struct request *r, const char *id)
 {
-    return (struct remote_thing){.list = "/v1/memory", .id = id, .user = r->user};
+    return (struct remote_thing){.list = "/v1/memory", .id = id, .user = r->line.user};
 }
 
 static int show(const struct client_config *c, void *user)
 {
     const struct request *r = user;
     struct weir_buf json;
-    const struct remote_thing thing = thing_of(r, r->ids[0]);
+    const struct remote_thing thing = thing_of(r, r->line.words[0]);
     if (!remote_thing_get(c, &thing, &json)) return EXIT_FAILED;
     int exit_status = person_print_answer(&json, r->is_json ? NULL : memory_entry_text);
     weir_buf_fini(&json);
@@ -95,8 +94,8 @@ static int forget(const struct client_config *c, void *user)
 {
     const struct request *r = user;
     size_t n = 0;
-    for (int i = 0; i < r->n_ids; i++) n += forget_one(c, r, r->ids[i]) ? 1 : 0;
-    return say_forgotten(r, n, n == (size_t)r->n_ids);
+    for (int i = 0; i < r->line.n_words; i++) n += forget_one(c, r, r->line.words[i]) ? 1 : 0;
+    return say_forgotten(r, n, n == (size_t)r->line.n_words);
 }
 
 static int clear(const struct client_config *c, void *user)
@@ -126,31 +125,26 @@ static bool is_category(const char *text)
     return false;
 }
 
-static bool are_names(char **words, int n)
-{
-    for (int i = 0; i < n; i++)
-        if (!local_server_is_name(words[i])) return false;
-    return true;
-}
-
 static int run_on_ids(struct request *r, const struct client_flags *flags, const char *act)
 {
     bool is_show = strcmp(act, "show") == 0;
     if (!is_show && strcmp(act, "forget") != 0)
         return usage_error(&memory_command, "there is list, show ID, forget ID and clear --yes");
-    if (r->n_ids < 1 || (is_show && r->n_ids > 1) || !are_names(r->ids, r->n_ids))
+    if (!remote_are_ids(&r->line) || (is_show && r->line.n_words > 1))
         return usage_error(&memory_command, "name an entry, as mem_01HX…");
-    return remote_command(flags, r->user, is_show ? show : forget, r);
+    return remote_command(flags, r->line.user, is_show ? show : forget, r);
 }
 
-static int run_act(struct request *r, const struct client_flags *flags, const char *act)
+static int run_act(struct request *r, const struct client_flags *flags)
 {
-    bool is_clear = strcmp(act, "clear") == 0 && r->n_ids == 0;
-    if (strcmp(act, "list") == 0 && r->n_ids == 0) return remote_command(flags, r->user, list, r);
+    const char *act = r->line.act;
+    bool is_clear = strcmp(act, "clear") == 0 && r->line.n_words == 0;
+    if (strcmp(act, "list") == 0 && r->line.n_words == 0)
+        return remote_command(flags, r->line.user, list, r);
     if (!is_clear) return run_on_ids(r, flags, act);
     if (!r->is_sure)
         return usage_error(&memory_command, "clear forgets everything: say so with --yes");
-    return remote_command(flags, r->user, clear, r);
+    return remote_command(flags, r->line.user, clear, r);
 }
 
 static int run(int argc, char **argv)
@@ -160,25 +154,17 @@ static int run(int argc, char **argv)
     const struct option_row rows[] = {
         {.name = "category", .kind = OPTION_TEXT, .to = &r.category},
         {.name = "yes", .kind = OPTION_FLAG, .to = &r.is_sure},
-        {.name = "user", .kind = OPTION_TEXT, .to = &r.user},
+        {.name = "user", .kind = OPTION_TEXT, .to = &r.line.user},
         {.name = "json", .kind = OPTION_FLAG, .to = &r.is_json},
         CLIENT_OPTION_ROWS(&flags),
         {.name = NULL},
     };
-    char **words;
-    int n_words;
-    int exit_status = options_parse(&memory_command, argc, argv, rows, &words, &n_words);
+    int exit_status = remote_parse(&memory_command, argc, argv, rows, &r.line);
     if (exit_status != EXIT_DONE) return exit_status;
-    if (r.user && !local_server_is_name(r.user))
-        return usage_error(&memory_command, "--user takes letters, digits, . _ - @");
     if (r.category && !is_category(r.category))
         return usage_error(&memory_command,
                            "--category is goal, preference, insight or hypothesis");
-    if (n_words > 0) {
-        r.ids = words + 1;
-        r.n_ids = n_words - 1;
-    }
-    return run_act(&r, &flags, n_words > 0 ? words[0] : "list");
+    return run_act(&r, &flags);
 }
 
 const struct command memory_command = {

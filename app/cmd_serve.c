@@ -10,23 +10,43 @@
 #include <weir/json.h>
 
 #include "data_folder.h"
+#include "io/secret_file.h"
 #include "options.h"
 #include "output.h"
 #include "serve/jwt.h"
+#include "serve/login_link.h"
+#include "serve/place.h"
 #include "serve/resource.h"
 #include "serve/server.h"
+#include "serve_drain.h"
 
-enum { MAX_LOOPS = 256, MAX_TIME_MS = 24 * 3600 * 1000, MAX_PACE_MS = 60 * 1000 };
+enum {
+    MAX_LOOPS = 256,
+    MAX_TIME_MS = 24 * 3600 * 1000,
+    MAX_PACE_MS = 60 * 1000,
+    MIN_LEASE_MS = 1000,
+    MAX_LEASE_MS = 10 * 60 * 1000,
+    MAX_KEEP_EVENTS = 1000 * 1000 * 1000,
+    MAX_KEEP_S = 10 * 366 * 24 * 3600,
+};
 
 static const char help[] =
     "usage: weir serve [--data FOLDER] [--listen HOST:PORT]... [OPTION]...\n"
+    "       weir serve --drain [--data FOLDER] [--wait TIME] [--json]\n"
     "\n"
     "Serves streams over HTTP: what is appended is on the disk before anybody sees it, and\n"
     "every reader gets all of it, in order, wherever it was interrupted. The first line on\n"
     "standard output says where it listens. SIGTERM and SIGINT end it in good order.\n"
     "\n"
+    "It has a page for browsers. At a terminal it prints a link that signs one in there, once\n"
+    "and within 10 minutes; \"weir key link\" prints another.\n"
+    "\n"
     "  --data FOLDER      where everything is kept; without: $WEIR_DATA or\n"
     "                     ~/.local/share/weir. Made if it is not there\n"
+    "  --store URL        keep everything in this database of PostgreSQL, which several servers\n"
+    "                     may share (docs/nodes.md); without: $WEIR_STORE_URL, or the folder\n"
+    "  --store-file FILE  the same by a file with the URL, for one with a password\n"
+    "  --lease TIME       one that is silent for so long loses its work to the others (6s)\n"
     "  --listen HOST:PORT  where to listen; without: 127.0.0.1:8080. Port 0 takes a free\n"
     "                     one, *:8080 all addresses. May be given several times. Sockets\n"
     "                     that systemd passes are used in place of these\n"
@@ -46,8 +66,8 @@ static const char help[] =
     "  --webhook-allow HOST  (or an address, or a prefix such as 10.0.0.0/8) a webhook may go\n"
     "                     there, although it is not public, and without https. May be given\n"
     "                     several times\n"
-    "  --public-url URL   how others reach the server, for the URLs in webhooks; without: by\n"
-    "                     the first address that it listens on\n"
+    "  --public-url URL   how others reach the server, for the URLs in webhooks and of its\n"
+    "                     page; without: by the first address that it listens on\n"
     "  --user USER        become this user once the addresses are taken; root has to\n"
     "  --no-confine       keep the system calls that a server does not need\n"
     "  --loops N          threads that serve; without: one for each processor\n"
@@ -60,10 +80,24 @@ static const char help[] =
     "  --chat-grace TIME  how long a reply goes on that nobody reads (30s)\n"
     "  --chat-keep TIME   how long the events of a reply are kept after its end (24h)\n"
     "  --chat-decision TIME  how long a question about private values is open (60s)\n"
+    "  --session-keep-events N  events of a session that are kept at least (10000)\n"
+    "  --session-keep TIME  how long they are kept at least (7d)\n"
+    "  --session-heartbeat TIME  comment lines in silent streams of sessions (15s)\n"
+    "  --approval-timeout TIME  a tool that nobody allows in this time is denied (10m)\n"
+    "  --clarify-timeout TIME  how long a question of a session is open (5m)\n"
     "  --models FILE      which models agents ask (docs/models.md); without: none\n"
     "  --max-turn-usd USD  no model is asked any more when a turn has cost this: it fails\n"
+    "  --tools FILE       programs that models may use as tools (docs/tools.md)\n"
     "  --record FOLDER    keep what models answer there, as cassettes\n"
     "  --replay FOLDER    play cassettes of that folder instead of asking models\n"
+    "\n"
+    "Before a deploy, to the server that runs on the folder:\n"
+    "  --drain            tells it to move its work away: other servers on the same database go\n"
+    "                     on with what it runs, and with what is begun there. Readers stay,\n"
+    "                     /readyz is 503. Waits until no work is left; then SIGTERM ends it\n"
+    "  --wait TIME        how long to wait for that (60s); then the exit status is 1\n"
+    "  --json             one object: {\"drained\",\"others\",\"turns\",\"sessions\",\"chats\",\n"
+    "                     \"imports\"}: how much is left, and whether others take it\n"
     "\n"
     "Limits, with their defaults:\n"
     "  --max-head 16K   --head-timeout 10s   --max-connections 0 (by descriptors)\n"
@@ -84,12 +118,18 @@ enum { RESERVE_BYTES = 24 << 20 };
 
 struct serve_words {
     const char *data;
+    const char *store, *store_file;
     const char *durability;
     const char *log;
     const char *models;
     const char *max_turn_usd;
     const char *jwt;
+    const char *tools;
     unsigned keep_ms; /* of events of chats; 0: as long as they are by themselves */
+    /* Of sessions; 0: as they are by themselves. */
+    unsigned session_keep_events, session_keep_s, approval_ms, clarify_ms;
+    unsigned lease_ms; /* 0: the engines' own */
+    struct drain_wish drain;
 };
 
 /* EXIT_DONE when the words make sense. */
@@ -104,6 +144,11 @@ static int read_words(const struct serve_words *w, struct server_options *o, str
     else if (strcmp(w->log, "text") != 0)
         return usage_error(&serve_command, "--log is text, json or off, not \"%s\"", w->log);
     o->chats.keep_ms = w->keep_ms;
+    o->sessions.keep_events = w->session_keep_events;
+    o->sessions.keep_ms = (int64_t)w->session_keep_s * 1000;
+    o->sessions.approval_ms = w->approval_ms;
+    o->sessions.clarify_ms = w->clarify_ms;
+    o->turns.lease_ms = o->chats.lease_ms = o->sessions.lease_ms = w->lease_ms;
     if (!o->tls_cert != !o->tls_key)
         return usage_error(&serve_command, "--tls-cert and --tls-key go together");
     if (w->jwt && o->is_open)
@@ -123,6 +168,8 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
     struct option_texts allow = {o->webhook_allow, &o->n_webhook_allow, TARGET_MAX_RULES};
     const struct option_row rows[] = {
         {"data", OPTION_TEXT, &w->data, 0, 0},
+        {"store", OPTION_TEXT, &w->store, 0, 0},
+        {"store-file", OPTION_TEXT, &w->store_file, 0, 0},
         {"listen", OPTION_TEXTS, &listen, 0, 0},
         {"open", OPTION_FLAG, &o->is_open, 0, 0},
         {"jwt", OPTION_TEXT, &w->jwt, 0, 0},
@@ -143,13 +190,20 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"reserve", OPTION_BYTES, &o->reserve_bytes, 0, 0},
         {"user-turns", OPTION_COUNT, &o->turns.user_turns, 1, TURN_MAX_USER_TURNS},
         {"turn-heartbeat", OPTION_TIME, &o->turn_heartbeat_ms, 100, MAX_TIME_MS},
+        {"lease", OPTION_TIME, &w->lease_ms, MIN_LEASE_MS, MAX_LEASE_MS},
         {"turn-pace", OPTION_TIME, &o->turns.pace_ms, 0, MAX_PACE_MS},
         {"user-replies", OPTION_COUNT, &o->chats.user_replies, 1, TURN_MAX_USER_TURNS},
         {"chat-grace", OPTION_TIME, &o->chats.grace_ms, 1, MAX_TIME_MS},
         {"chat-keep", OPTION_TIME, &w->keep_ms, 1, MAX_TIME_MS},
         {"chat-decision", OPTION_TIME, &o->chats.decision_ms, 1, MAX_TIME_MS},
+        {"session-keep-events", OPTION_COUNT, &w->session_keep_events, 1, MAX_KEEP_EVENTS},
+        {"session-keep", OPTION_LIFE, &w->session_keep_s, 1, MAX_KEEP_S},
+        {"session-heartbeat", OPTION_TIME, &o->session_heartbeat_ms, 100, MAX_TIME_MS},
+        {"approval-timeout", OPTION_TIME, &w->approval_ms, 1, MAX_TIME_MS},
+        {"clarify-timeout", OPTION_TIME, &w->clarify_ms, 1, MAX_TIME_MS},
         {"models", OPTION_TEXT, &w->models, 0, 0},
         {"max-turn-usd", OPTION_TEXT, &w->max_turn_usd, 0, 0},
+        {"tools", OPTION_TEXT, &w->tools, 0, 0},
         {"record", OPTION_TEXT, &o->models.record, 0, 0},
         {"replay", OPTION_TEXT, &o->models.replay, 0, 0},
         {"max-head", OPTION_BYTES, &l->head_bytes, 1 << 10, 1 << 20},
@@ -165,6 +219,9 @@ static int parse(int argc, char **argv, struct server_options *o, struct trace *
         {"max-connections", OPTION_COUNT, &l->max_connections, 0, 0},
         {"max-per-address", OPTION_COUNT, &l->max_per_address, 0, 0},
         {"max-in-flight", OPTION_COUNT, &l->max_in_flight, 1, 65536},
+        {"drain", OPTION_FLAG, &w->drain.is_wished, 0, 0},
+        {"wait", OPTION_TIME, &w->drain.wait_ms, 0, MAX_TIME_MS},
+        {"json", OPTION_FLAG, &w->drain.is_json, 0, 0},
         {.name = NULL},
     };
     char **words;
@@ -200,17 +257,46 @@ static void advise(enum weir_status st, const char *text)
         if (strstr(text, strerror(advices[i].error))) fprintf(stderr, "%s\n", advices[i].advice);
 }
 
+static bool is_watched(void)
+{
+    return isatty(STDOUT_FILENO) == 1;
+}
+
+/*
+ * Where the page is, for somebody who sees it now: what logs a browser in has no place in the
+ * journal of a service.
+ */
+static void invite(struct server *s, const struct server_options *o)
+{
+    char text[LOGIN_URL_BYTES];
+    struct weir_buf url = {.ptr = text, .cap = sizeof text, .max = sizeof text};
+    if (!is_watched()) return;
+    if (o->is_open) {
+        printf("the page is at %s/\n", server_address(s, 0));
+        return;
+    }
+    enum weir_status st = login_link_offer(s, &url);
+    if (st == WEIR_OK)
+        printf("the page is at %.*s\n"
+               "(the link works once, for %d minutes; \"weir key link\" makes another)\n",
+               (int)url.len, url.ptr, LOGIN_LINK_LIFE_S / 60);
+    else fprintf(stderr, "weir: no link to the page: %s\n", weir_status_text(st));
+    explicit_bzero(text, sizeof text);
+}
+
 /* Whoever waits for the line reads it from a pipe. */
-static bool announce(const struct server *s)
+static bool announce(struct server *s, const struct server_options *o)
 {
     for (unsigned i = 0; server_address(s, i); i++)
         printf("listening on %s\n", server_address(s, i));
+    invite(s, o);
     return output_flush();
 }
 
 static void advise_on_keys(struct server *s, const struct server_options *o)
 {
     struct keys *keys = o->is_open ? NULL : server_keys(s);
+    if (is_watched()) return; /* the link to the page will be for one */
     if (!keys || o->jwt || keys_count(keys) > 0) return;
     fprintf(stderr,
             "There is no key yet, so nobody may do anything. Make one with\n"
@@ -229,7 +315,7 @@ static int serve(struct server_options *o)
         return EXIT_FAILED;
     }
     advise_on_keys(s, o);
-    if (!announce(s)) fputs("weir: nobody reads where it listens\n", stderr);
+    if (!announce(s, o)) fputs("weir: nobody reads where it listens\n", stderr);
     st = server_run(s);
     if (resource_n_working() > 0) {
         /* A backup that outlives the grace time still reads the store: it is left to it. */
@@ -293,35 +379,93 @@ static int read_jwt(const struct serve_words *w, struct server_options *o, struc
     return EXIT_DONE;
 }
 
+/*
+ * Which store, if not the folder's: `url` gets it. Words of a command line are there for all to see
+ * in the list of processes, and what was a password in them is written over.
+ */
+static int read_store(const struct serve_words *w, struct server_options *o, char url[PLACE_BYTES])
+{
+    size_t len = 0;
+    struct secret_file_error error;
+    if (w->store && w->store_file)
+        return usage_error(&serve_command, "--store and --store-file exclude each other");
+    const char *given = w->store ? w->store : getenv("WEIR_STORE_URL");
+    url[0] = 0;
+    if (w->store_file) {
+        enum weir_status st = secret_file_read(w->store_file, url, PLACE_BYTES, &len, &error);
+        if (st != WEIR_OK) {
+            fprintf(stderr, "weir: %s\n", error.text);
+            return EXIT_FAILED;
+        }
+        url[len] = 0;
+        url[strcspn(url, " \t\r\n")] = 0;
+    } else if (given) {
+        snprintf(url, PLACE_BYTES, "%s", given);
+    }
+    if (w->store) place_wipe((char *)(uintptr_t)w->store);
+    if (!w->store_file && (!given || given[0] == 0)) return EXIT_DONE;
+    if (!place_is_url(url) || strlen(url) >= PLACE_BYTES - 1) {
+        fputs("weir: the store has to be a URL as postgres://USER@HOST/DATABASE\n", stderr);
+        return EXIT_USAGE;
+    }
+    o->place = url;
+    return EXIT_DONE;
+}
+
+/* Programs of somebody's own. */
+static int read_tools(const struct serve_words *w, struct server_options *o,
+                      struct session_programs **programs)
+{
+    char why[SESSION_WHY_BYTES] = "";
+    if (!w->tools) return EXIT_DONE;
+    enum weir_status st = session_programs_read(programs, w->tools, why);
+    if (st != WEIR_OK) {
+        fprintf(stderr, "weir: %s\n", why[0] != 0 ? why : weir_status_text(st));
+        return EXIT_FAILED;
+    }
+    o->sessions.programs = *programs;
+    return EXIT_DONE;
+}
+
 static int run(int argc, char **argv)
 {
     struct server_options o;
     struct trace trace;
-    struct serve_words words = {.durability = "full", .log = "text"};
+    struct serve_words words = {
+        .durability = "full", .log = "text", .drain = {.wait_ms = DRAIN_NO_TIME}};
     char folder[DATA_FOLDER_BYTES];
+    char url[PLACE_BYTES];
     server_options_init(&o);
     o.reserve_bytes = RESERVE_BYTES;
     trace_init(&trace, &clock_system, STDERR_FILENO);
     o.trace = &trace;
     o.takes_inherited = true;
     int exit_status = parse(argc, argv, &o, &trace, &words);
+    if (exit_status == EXIT_DONE) exit_status = drain_check(&words.drain, argc, argv);
+    if (exit_status == EXIT_DONE && words.drain.is_wished)
+        return drain_run(&words.drain, words.data);
     if (exit_status == EXIT_DONE)
         exit_status =
             read_amount("WEIR_COST_WARN_USD", getenv("WEIR_COST_WARN_USD"), &o.turns.cost_warn_usd);
     if (exit_status == EXIT_DONE)
         exit_status = read_amount("--max-turn-usd", words.max_turn_usd, &o.turns.max_turn_usd);
+    if (exit_status == EXIT_DONE) exit_status = read_store(&words, &o, url);
     if (exit_status != EXIT_DONE) return exit_status;
     if (!data_folder_find(words.data, folder)) return EXIT_USAGE;
     if (!data_folder_make(folder, o.user)) return EXIT_FAILED;
     o.folder = folder;
     struct model_config *config = NULL;
     struct jwt_trust *trust = NULL;
+    struct session_programs *programs = NULL;
     exit_status = make_cassette_folders(&o);
     if (exit_status == EXIT_DONE) exit_status = read_models(&words, &o, &config);
     if (exit_status == EXIT_DONE) exit_status = read_jwt(&words, &o, &trust);
+    if (exit_status == EXIT_DONE) exit_status = read_tools(&words, &o, &programs);
     if (exit_status == EXIT_DONE) exit_status = serve(&o);
+    session_programs_free(programs);
     jwt_trust_free(trust);
     model_config_free(config);
+    explicit_bzero(url, sizeof url);
     return exit_status;
 }
 

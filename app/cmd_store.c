@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * weir store: checks and backs up a store, while the server runs or not.
+ * weir store: checks and backs up a store, while the server runs or not; store_copy.c and
+ * store_databases.c have the rest.
  *
  * A server may write nowhere but in its folder (it may be another user, and confined). So the
  * backup is made there, and this command, which has its caller's rights, moves it where it is
@@ -22,6 +23,8 @@
 #include "data_folder.h"
 #include "options.h"
 #include "output.h"
+#include "store_copy.h"
+#include "store_databases.h"
 
 enum {
     MAX_COMPLAINTS = 100, /* that are shown; all are counted, as the server does */
@@ -33,20 +36,40 @@ enum {
 static const char help[] =
     "usage: weir store check  [--json] [--data FOLDER]\n"
     "       weir store backup FILE [--json] [--data FOLDER]\n"
+    "       weir store copy FROM TO [--json]\n"
+    "       weir store compare ONE OTHER [--json]\n"
+    "       weir store databases [URLS] [--open N | --close N | --remove N] [--json]\n"
     "\n"
-    "Both work while the server runs, and it goes on meanwhile.\n"
+    "check, backup and databases work while servers run, and they go on meanwhile. copy and\n"
+    "compare need both stores for themselves: stop what uses them first.\n"
     "\n"
     "  check      reads everything in the store and says what is wrong with it, if anything\n"
     "  backup     writes a consistent copy of it into FILE, which must not exist yet. To\n"
     "             restore, make an empty folder and put the copy into it as weir.db\n"
+    "  copy       all of one store into another, which has to be empty: data folders, or\n"
+    "             databases as postgres://USER@HOST/NAME. It is there as a whole or not at\n"
+    "             all, and is compared with the first before this ends\n"
+    "  compare    whether two stores have the same in them, byte for byte\n"
+    "  databases  those of a store on PostgreSQL, by the list that weir serve --store has\n"
+    "             (postgres://A,postgres://B; without: $WEIR_STORE_URL, or what the data folder\n"
+    "             says): which take new logs, how many logs and bytes of events each has\n"
     "\n"
+    "  --open N    new logs may have their events on database N; nodes know within 5 seconds\n"
+    "  --close N   they may not. Logs that are there stay\n"
+    "  --remove N  takes it out of the store: one that is closed and has no logs any more\n"
     "  --json     one object: {\"wrong\":N,\"complaints\":[TEXT...]}; backup: "
-    "{\"file\",\"bytes\"}\n"
+    "{\"file\",\"bytes\"};\n"
+    "             copy and compare: "
+    "{\"logs\",\"events\",\"documents\",\"bytes\",\"wrong\",\"complaints\"};\n"
+    "             databases: {\"databases\":[{\"number\",\"open\",\"logs\",\"bytes\",\"reached\",\n"
+    "             \"url\",\"trouble\"}...]}, {\"number\",\"open\"} or {\"number\",\"freed\"}\n"
     "  --data     the server's data folder; without: $WEIR_DATA or ~/.local/share/weir\n"
     "\n"
     "Examples:\n"
     "  weir store check\n"
     "  weir store backup /backup/weir-$(date +%F).db\n"
+    "  weir store copy /var/lib/weir postgres://weir@db.example/weir\n"
+    "  weir store databases postgres://a.example/weir,postgres://b.example/weir --open 1\n"
     "\n"
     "Exit status: 0 done and nothing is wrong, 1 error or something is wrong, 2 wrong usage.\n";
 
@@ -343,37 +366,95 @@ static void print_backup(const char *file)
 
 /* ---- the command ---- */
 
-static int run(int argc, char **argv)
+/* Words, by what they ask for. */
+static const struct errand {
+    const char *name;
+    int n_least, n_words; /* with its name */
+    const char *question;
+} errands[] = {
+    {"check", 1, 1, ""},
+    {"backup", 2, 2, "backup into which file?"},
+    {"copy", 3, 3, "copy from where to where?"},
+    {"compare", 3, 3, "compare which two?"},
+    {"databases", 1, 2, ""},
+};
+
+static const struct errand *find_errand(int n_words, char **words)
 {
-    const char *data = NULL;
-    bool is_json = false;
-    const struct option_row rows[] = {
-        {.name = "data", .kind = OPTION_TEXT, .to = &data},
-        {.name = "json", .kind = OPTION_FLAG, .to = &is_json},
-        {.name = NULL},
-    };
+    for (size_t i = 0; n_words > 0 && i < sizeof errands / sizeof *errands; i++)
+        if (strcmp(words[0], errands[i].name) == 0) return &errands[i];
+    return NULL;
+}
+
+static int run_on_folder(char **words, const char *data, bool is_json)
+{
     char folder[DATA_FOLDER_BYTES];
-    char **words;
-    int n_words;
-    int exit_status = options_parse(&store_command, argc, argv, rows, &words, &n_words);
-    if (exit_status != EXIT_DONE) return exit_status;
-    bool is_check = n_words > 0 && strcmp(words[0], "check") == 0;
-    bool is_backup = n_words > 0 && strcmp(words[0], "backup") == 0;
-    if (!is_check && !is_backup)
-        return usage_error(&store_command, "say what to do: check or backup");
-    if (is_backup && n_words < 2) return usage_error(&store_command, "backup into which file?");
-    if (n_words > (is_check ? 1 : 2))
-        return usage_error(&store_command, "one word too many: \"%s\"", words[n_words - 1]);
     if (!data_folder_find(data, folder)) return EXIT_USAGE;
-    if (is_check) return check(folder, is_json);
-    exit_status = backup(folder, words[1]);
+    if (strcmp(words[0], "check") == 0) return check(folder, is_json);
+    int exit_status = backup(folder, words[1]);
     if (exit_status == EXIT_DONE && is_json) print_backup(words[1]);
     return exit_status;
 }
 
+static int run_on_databases(const struct store_databases_words *w)
+{
+    const unsigned numbers[] = {w->open, w->close, w->remove};
+    int n_given = 0;
+    for (int i = 0; i < 3; i++) n_given += numbers[i] != STORE_DATABASES_NONE;
+    if (n_given > 1)
+        return usage_error(&store_command, "one at a time: --open, --close or --remove");
+    if (w->urls && w->data)
+        return usage_error(&store_command, "name the databases or the folder, not both");
+    return store_databases(w);
+}
+
+static int run_errand(char **words, const struct store_databases_words *w)
+{
+    bool has_number = w->open != STORE_DATABASES_NONE || w->close != STORE_DATABASES_NONE ||
+                      w->remove != STORE_DATABASES_NONE;
+    if (strcmp(words[0], "databases") == 0) return run_on_databases(w);
+    if (has_number)
+        return usage_error(&store_command, "--open, --close and --remove are for databases");
+    if (strcmp(words[0], "check") == 0 || strcmp(words[0], "backup") == 0)
+        return run_on_folder(words, w->data, w->is_json);
+    if (w->data) return usage_error(&store_command, "--data is not for %s: name both", words[0]);
+    bool is_copy = strcmp(words[0], "copy") == 0;
+    return is_copy ? store_copy(words[1], words[2], w->is_json)
+                   : store_compare(words[1], words[2], w->is_json);
+}
+
+static int run(int argc, char **argv)
+{
+    struct store_databases_words w = {.open = STORE_DATABASES_NONE,
+                                      .close = STORE_DATABASES_NONE,
+                                      .remove = STORE_DATABASES_NONE};
+    const unsigned most = STORE_DATABASES_NONE - 1;
+    const struct option_row rows[] = {
+        {.name = "data", .kind = OPTION_TEXT, .to = &w.data},
+        {.name = "json", .kind = OPTION_FLAG, .to = &w.is_json},
+        {.name = "open", .kind = OPTION_COUNT, .to = &w.open, .max = most},
+        {.name = "close", .kind = OPTION_COUNT, .to = &w.close, .max = most},
+        {.name = "remove", .kind = OPTION_COUNT, .to = &w.remove, .max = most},
+        {.name = NULL},
+    };
+    char **words;
+    int n_words;
+    int exit_status = options_parse(&store_command, argc, argv, rows, &words, &n_words);
+    if (exit_status != EXIT_DONE) return exit_status;
+    const struct errand *errand = find_errand(n_words, words);
+    if (!errand)
+        return usage_error(&store_command,
+                           "say what to do: check, backup, copy, compare or databases");
+    if (n_words < errand->n_least) return usage_error(&store_command, "%s", errand->question);
+    if (n_words > errand->n_words)
+        return usage_error(&store_command, "one word too many: \"%s\"", words[n_words - 1]);
+    w.urls = n_words > 1 ? words[1] : NULL;
+    return run_errand(words, &w);
+}
+
 const struct command store_command = {
     .name = "store",
-    .summary = "check or back up the data of a server",
+    .summary = "check, back up or move the data of a server",
     .help = help,
     .run = run,
 };

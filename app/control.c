@@ -164,8 +164,9 @@ struct weir_slice control_error(struct control_answer *answer)
     struct weir_json_doc *doc = weir_json_doc_new(0);
     struct weir_slice all = weir_buf_slice(&answer->body);
     if (doc && weir_json_parse(doc, all, &v, NULL) == WEIR_OK) {
-        v = weir_json_get_str(weir_json_get_str(v, "error"), "message");
-        struct weir_slice text = weir_json_text(v);
+        const struct weir_json *error = weir_json_get_str(v, "error");
+        if (!error) error = weir_json_get_str(v, "json"); /* of a call: app/rpc.h */
+        struct weir_slice text = weir_json_text(weir_json_get_str(error, "message"));
         /* The message is shorter than the answer it stands in. */
         if (text.len > 0 && text.len <= answer->body.len) {
             memcpy(answer->body.ptr, text.ptr, text.len);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/slice.h"
+#include "serve/place.h"
 #include "xdg.h"
 
 enum {
@@ -137,8 +138,7 @@ void data_folder_read_as_caller(void)
     setfsgid(getgid());
 }
 
-/* Complains and returns false when root cannot become the folder's owner. */
-static bool become_owner_of(const char *folder)
+bool data_folder_take_place(const char *folder)
 {
     struct stat found;
     if (geteuid() != 0 || stat(folder, &found) != 0) return true;
@@ -147,12 +147,34 @@ static bool become_owner_of(const char *folder)
     return data_folder_become_owner() || complain("cannot become the owner of", folder);
 }
 
+/* The store that several servers share; theirs may run meanwhile. */
+static enum weir_status open_shared(const char *url, const struct store_options *options,
+                                    struct store **store)
+{
+    struct store_error error = {{0}};
+    enum weir_status st =
+        place_is_url(url) ? store_open(store, url, options, &error) : WEIR_INVALID;
+    place_hide(error.text, url);
+    if (st != WEIR_OK)
+        fprintf(stderr, "weir: cannot open the store of $WEIR_STORE_URL: %s\n",
+                error.text[0] != 0 ? error.text : weir_status_text(st));
+    return st == WEIR_LOCKED ? WEIR_IO : st;
+}
+
 enum weir_status data_folder_open(const char *folder, struct store **store)
 {
     struct store_error error = {{0}};
     const struct store_options options = {.durability = STORE_DURABLE_FULL,
                                           .pending_bytes = PENDING_BYTES};
-    if (!become_owner_of(folder)) return WEIR_IO;
+    const char *url = getenv("WEIR_STORE_URL");
+    char marked[PLACE_BYTES];
+    if (url && url[0] != 0) return open_shared(url, &options, store);
+    if (place_marked(folder, marked)) {
+        fprintf(stderr, "weir: the data of %s are in %s: name it by $WEIR_STORE_URL\n", folder,
+                marked);
+        return WEIR_CONFLICT;
+    }
+    if (!data_folder_take_place(folder)) return WEIR_IO;
     enum weir_status st = store_open(store, folder, &options, &error);
     if (st != WEIR_OK && st != WEIR_LOCKED)
         fprintf(stderr, "weir: cannot open the store in %s: %s\n", folder,

@@ -33,6 +33,9 @@ bool data_folder_is_there(const char *folder);
  */
 WEIR_MUST_CHECK enum weir_status data_folder_open(const char *folder, struct store **store);
 
+/* As root, to be the folder's owner from now on, as data_folder_open() does. Complains. */
+bool data_folder_take_place(const char *folder);
+
 /* Root again, if it took the owner's place, for files that are not the store's; and back. */
 bool data_folder_leave_owner(void);
 bool data_folder_become_owner(void);

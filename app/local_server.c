@@ -30,9 +30,8 @@ struct guest {
     sem_t is_decided; /* whether there is a server */
     sem_t is_wanted;  /* one is, or none will be any more: the command is through */
     bool is_through;
-    bool is_left;      /* nobody waits for the command any more */
-    atomic_int ending; /* the signal that asked for the end of a command that does not hear it */
-    bool has_other;    /* a server of another process is used */
+    bool is_left;   /* nobody waits for the command any more */
+    bool has_other; /* a server of another process is used */
     const char *folder;
     local_server_fn use;
     void *user;
@@ -44,6 +43,14 @@ static struct {
     pthread_mutex_t lock;
     struct guest *guest;
 } later = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* The signal that asked for the end of a command that does not hear it. */
+static atomic_int ending;
+
+int local_server_ending(void)
+{
+    return atomic_load(&ending);
+}
 
 static void wait_for(sem_t *s)
 {
@@ -101,7 +108,7 @@ static void pass_on(void *user, int number)
     if (tty_signal_fd() >= 0) {
         (void)pthread_kill(g->thread, number);
     } else if (number != SIGUSR1) {
-        atomic_store(&g->ending, number);
+        atomic_store(&ending, number);
         if (number == SIGHUP) server_stop(g->server); /* the others stop it anyway */
     }
 }
@@ -109,7 +116,7 @@ static void pass_on(void *user, int number)
 /* Of a program that ends by a signal, a command that waits for something else is left to itself. */
 static void join(struct guest *g)
 {
-    if (atomic_load(&g->ending) == 0) {
+    if (atomic_load(&ending) == 0) {
         (void)pthread_join(g->thread, NULL);
         return;
     }
@@ -202,7 +209,7 @@ int local_server_run(const char *folder, local_server_fn use, void *user)
     enum weir_status st = serve(&g);
     join(&g);
     if (g.server) server_free(g.server);
-    if (atomic_load(&g.ending) != 0) tty_die(atomic_load(&g.ending));
+    if (atomic_load(&ending) != 0) tty_die(atomic_load(&ending));
     sem_destroy(&g.is_wanted);
     sem_destroy(&g.is_decided);
     return st == WEIR_OK || st == WEIR_SHUTDOWN ? g.exit_status : EXIT_FAILED;

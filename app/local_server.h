@@ -20,5 +20,9 @@ int local_server_run(const char *folder, local_server_fn use, void *user);
  */
 bool local_server_again(const char *folder);
 
+/* The signal that a server of this process ends by, and with it the program; 0: none. Any thread.
+ */
+int local_server_ending(void);
+
 /* Whether a user or an id can stand in an address as it is: letters, digits and . _ - @. */
 bool local_server_is_name(const char *text);

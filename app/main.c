@@ -16,11 +16,12 @@
 enum { COMPLAINT_BYTES = 1024 };
 
 const struct command *const commands[] = {
-    &serve_command,  &key_command,       &link_command,   &store_command,  &import_command,
-    &ask_command,    &chat_command,      &watch_command,  &trace_command,  &turns_command,
-    &memory_command, &documents_command, &replay_command, &plan_command,   &series_command,
-    &search_command, &stat_command,      &gate_command,   &verify_command, &shield_command,
-    &decode_command, &whoami_command,    &doctor_command, &login_command,  &completion_command,
+    &serve_command,   &key_command,    &link_command,       &store_command,  &import_command,
+    &ask_command,     &chat_command,   &watch_command,      &trace_command,  &turns_command,
+    &session_command, &cron_command,   &skills_command,     &memory_command, &documents_command,
+    &replay_command,  &plan_command,   &series_command,     &search_command, &stat_command,
+    &gate_command,    &verify_command, &shield_command,     &decode_command, &whoami_command,
+    &doctor_command,  &login_command,  &completion_command,
 };
 
 const unsigned n_commands = sizeof commands / sizeof *commands;

@@ -116,6 +116,9 @@ static int complain(const struct command *command, const struct option_row *row,
                            : row->kind == OPTION_LIFE ? " s"
                                                       : "",
                            text);
+    if (row->min > 0 && row->kind == OPTION_COUNT)
+        return usage_error(command, "--%s takes %s from %llu on, not \"%s\"", row->name,
+                           wanted(row->kind), row->min, text);
     return usage_error(command, "--%s takes %s, not \"%s\"", row->name, wanted(row->kind), text);
 }
 

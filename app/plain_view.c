@@ -153,17 +153,41 @@ static void end_answer_line(struct plain_view *v)
     v->is_middle = false;
 }
 
+/* How what waits in a session is answered: there is nobody here who could be asked. */
+static void show_way(struct plain_view *v, FILE *to, struct weir_slice approval,
+                     struct weir_slice question)
+{
+    if (approval.len > 0) {
+        fputs("  weir session approve ", to);
+        print_label(v, to, approval);
+        fputs(", or weir session deny ", to);
+        print_label(v, to, approval);
+    } else {
+        fputs("  weir session answer ", to);
+        print_label(v, to, question);
+        fputs(" TEXT", to);
+    }
+    fputc('\n', to);
+}
+
 void plain_view_aside(struct plain_view *v, const struct weir_ui *state, struct weir_slice type,
                       const struct weir_json *data)
 {
     struct view_line line;
-    if (v->is_quiet || !view_line_of(state, type, data, &line)) return;
-    if (v->notes == stdout) end_answer_line(v);
-    fprintf(v->notes, "%s ", line.sign);
-    print_label(v, v->notes, weir_slice_of(line.label));
-    fputs(": ", v->notes);
-    print_label(v, v->notes, weir_slice_of(line.text));
-    fputc('\n', v->notes);
+    if (!view_line_of(state, type, data, &line)) return;
+    struct weir_slice approval = text_of(weir_json_get_str(data, "request"), "approvalId");
+    struct weir_slice question = text_of(data, "requestId");
+    bool has_way = line.is_open && approval.len + question.len > 0;
+    /* What a session waits for is always said: nobody is to wait for it in silence. */
+    if (v->is_quiet && !has_way) return;
+    FILE *to = v->is_quiet ? stderr : v->notes;
+    if (to == stdout) end_answer_line(v);
+    fprintf(to, "%s ", line.sign);
+    print_label(v, to, weir_slice_of(line.label));
+    fputs(": ", to);
+    print_label(v, to, weir_slice_of(line.text));
+    fputc('\n', to);
+    if (has_way) show_way(v, to, approval, question);
     (void)output_flush();
 }
 

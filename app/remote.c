@@ -392,6 +392,28 @@ bool remote_takes_user(const struct client_config *c, const char *user)
     return false;
 }
 
+int remote_parse(const struct command *command, int argc, char **argv,
+                 const struct option_row *rows, struct remote_line *line)
+{
+    char **words;
+    int n_words;
+    int exit_status = options_parse(command, argc, argv, rows, &words, &n_words);
+    if (exit_status != EXIT_DONE) return exit_status;
+    if (line->user && !local_server_is_name(line->user))
+        return usage_error(command, "--user takes letters, digits, . _ - @");
+    line->act = n_words > 0 ? words[0] : "list";
+    line->words = n_words > 0 ? words + 1 : words;
+    line->n_words = n_words > 0 ? n_words - 1 : 0;
+    return EXIT_DONE;
+}
+
+bool remote_are_ids(const struct remote_line *line)
+{
+    for (int i = 0; i < line->n_words; i++)
+        if (!local_server_is_name(line->words[i])) return false;
+    return line->n_words > 0;
+}
+
 int remote_command(const struct client_flags *flags, const char *whose, remote_fn use, void *user)
 {
     struct client_config config;

@@ -32,6 +32,19 @@ typedef int (*remote_fn)(const struct client_config *c, void *user);
 
 int remote_run(const struct client_config *c, remote_fn use, void *user);
 
+/* A command line "ACT WORD…" without its options. */
+struct remote_line {
+    const char *user; /* --user, by a row of the caller's; NULL: me */
+    const char *act;  /* "list", if there is not a word */
+    char **words;     /* behind the act */
+    int n_words;
+};
+/* options_parse() for such a command, which also looks at the user. */
+int remote_parse(const struct command *command, int argc, char **argv,
+                 const struct option_row *rows, struct remote_line *line);
+/* Whether the words are ids, and one at least. */
+bool remote_are_ids(const struct remote_line *line);
+
 /* All of it, for a command that has read its options: `whose` is --user, or NULL. */
 int remote_command(const struct client_flags *flags, const char *whose, remote_fn use, void *user);
 

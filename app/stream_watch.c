@@ -2,15 +2,19 @@
 #include "stream_watch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <weir/json.h>
 
+#include "base/clock.h"
 #include "base/slice.h"
 #include "command.h"
 #include "control.h"
+#include "local_server.h"
 #include "output.h"
 #include "remote.h"
 #include "term_text.h"
@@ -21,6 +25,10 @@ enum {
     BODY_SHOWN_BYTES = 400, /* of an answer that is no event stream */
     URL_BYTES = 1024,
     CODE_BYTES = 32,
+    SOCKET_BYTES = 64,
+    LOCAL_RETRY_MS = 200, /* nobody but us waits for this machine's own server */
+    LOCAL_RETRY_MAX_MS = 2000,
+    BEHIND_MS = 400, /* what a turn waits for is told when nothing has come for so long */
 };
 
 struct watching {
@@ -34,7 +42,13 @@ struct watching {
     bool is_closed;
     enum weir_status closed; /* why */
     bool is_durable;
-    bool is_wrong;        /* it says of itself to be durable, and is not */
+    bool is_wrong;   /* it says of itself to be durable, and is not */
+    bool is_gone;    /* there is no such session */
+    bool is_in_turn; /* the turn that is wanted has begun */
+    struct stream_behind behind;
+    bool is_behind_news;  /* nobody was told yet */
+    uint64_t heard_ns;    /* when something came last; 0: there is no connection */
+    int folder_fd;        /* of a local server, for its socket; -1: none */
     struct weir_buf held; /* events of a durable stream, in their wire form */
 };
 
@@ -148,9 +162,93 @@ static bool take_control(struct watching *w, struct weir_slice data)
 /* ---- the network ---- */
 
 /* A turn, a reply or a message is watched to its end; what else there is may go on. */
-static bool is_single(enum weir_stream_kind kind)
+static bool is_single(const struct stream_wish *wish)
 {
-    return kind == WEIR_STREAM_TURN || kind == WEIR_STREAM_CHAT || kind == WEIR_STREAM_MODEL;
+    return wish->kind == WEIR_STREAM_TURN || wish->kind == WEIR_STREAM_CHAT ||
+           wish->kind == WEIR_STREAM_MODEL || wish->turn;
+}
+
+bool stream_watch_is_of_turn(struct weir_slice message_id, const char *turn)
+{
+    const char *line = strchr(turn, '_');
+    const char *ulid = line ? line + 1 : turn;
+    return message_id.len > 0 && ulid[0] != '\0' &&
+           memmem(message_id.ptr, message_id.len, ulid, strlen(ulid)) != NULL;
+}
+
+/* The event that says that a message of this turn is kept, which is the turn's first. */
+static bool begins_turn(struct weir_slice data, const char *turn)
+{
+    const struct weir_json *v = NULL;
+    struct weir_json_doc *doc = NULL;
+    /* Most events name no turn, and need not be read. */
+    if (stream_watch_is_of_turn(data, turn)) doc = weir_json_doc_new(0);
+    if (doc && weir_json_parse(doc, data, &v, NULL) != WEIR_OK) v = NULL;
+    struct weir_slice type = weir_json_text(weir_json_get_str(v, "type"));
+    struct weir_slice id = weir_json_text(weir_json_get_str(v, "messageId"));
+    bool is_it = weir_slice_is(type, "message_persisted") && stream_watch_is_of_turn(id, turn);
+    weir_json_doc_free(doc);
+    return is_it;
+}
+
+/* ---- a turn that waits for another ---- */
+
+static void put_label(char out[STREAM_BEHIND_BYTES], const struct weir_json *v, const char *key)
+{
+    struct weir_buf text;
+    weir_buf_init(&text, STREAM_BEHIND_BYTES - 1);
+    struct weir_slice all = weir_json_text(weir_json_get_str(v, key));
+    size_t len = all.len < STREAM_BEHIND_BYTES / 4 ? all.len : STREAM_BEHIND_BYTES / 4;
+    term_clean_label(&text, slice_of(all.ptr, len));
+    snprintf(out, STREAM_BEHIND_BYTES, "%.*s%s", (int)text.len, text.len > 0 ? text.ptr : "",
+             len < all.len ? "…" : "");
+    weir_buf_fini(&text);
+}
+
+static void take_question(struct watching *w, const struct weir_json *v)
+{
+    struct stream_behind *b = &w->behind;
+    struct weir_slice type = weir_json_text(weir_json_get_str(v, "type"));
+    if (weir_slice_is(type, "tool.approval_required")) {
+        b->kind = BEHIND_APPROVAL;
+        v = weir_json_get_str(v, "request");
+        put_label(b->id, v, "approvalId");
+        put_label(b->what, v, "toolName");
+    } else if (weir_slice_is(type, "clarify.request")) {
+        b->kind = BEHIND_QUESTION;
+        put_label(b->id, v, "requestId");
+        put_label(b->what, v, "question");
+    } else if (weir_slice_is(type, "approval.resolved") || weir_slice_is(type, "clarify.resolved"))
+        b->kind = BEHIND_TURN;
+    w->is_behind_news |= b->kind != BEHIND_TURN;
+}
+
+/* An event of the turn before. Most are no question, and need not be read. */
+static void hear_behind(struct watching *w, struct weir_slice data)
+{
+    const struct weir_json *v = NULL;
+    struct weir_json_doc *doc = NULL;
+    w->heard_ns = clock_mono_ns(&clock_system);
+    if (memmem(data.ptr, data.len, "approval", 8) || memmem(data.ptr, data.len, "clarify", 7))
+        doc = weir_json_doc_new(0);
+    if (doc && weir_json_parse(doc, data, &v, NULL) == WEIR_OK) take_question(w, v);
+    weir_json_doc_free(doc);
+}
+
+/* Until the watched turn's place is told; -1: there is nothing to tell. */
+static int behind_wait_ms(const struct watching *w)
+{
+    bool is_watched = w->wish->turn && w->wish->on_behind && !w->is_in_turn;
+    if (!is_watched || !w->is_behind_news || w->heard_ns == 0) return -1;
+    uint64_t ms = (clock_mono_ns(&clock_system) - w->heard_ns) / 1000000;
+    return ms < BEHIND_MS ? (int)(BEHIND_MS - ms) : 0;
+}
+
+static void tell_behind(struct watching *w)
+{
+    if (behind_wait_ms(w) != 0) return;
+    w->is_behind_news = false;
+    w->wish->on_behind(w->wish->behind_user, w->watcher, &w->behind);
 }
 
 static bool on_event(void *user, const struct weir_sse_event *event, uint64_t seq)
@@ -164,14 +262,20 @@ static bool on_event(void *user, const struct weir_sse_event *event, uint64_t se
         if (weir_sse_write(&w->held, event) == WEIR_OK) return true;
         return give_up(w, "events come without one that says where to go on");
     }
+    if (w->wish->turn && !w->is_in_turn) w->is_in_turn = begins_turn(event->data, w->wish->turn);
+    if (w->wish->turn && !w->is_in_turn) {
+        hear_behind(w, event->data);
+        return true;
+    }
     watcher_event(w->watcher, event);
-    return !is_single(w->wish->kind) || !watcher_is_complete(w->watcher);
+    return !is_single(w->wish) || !watcher_is_complete(w->watcher);
 }
 
 static void on_open(void *user)
 {
     struct watching *w = user;
     weir_buf_reset(&w->held); /* what was not confirmed comes again */
+    w->heard_ns = clock_mono_ns(&clock_system);
     watcher_connected(w->watcher);
     bool is_again = w->wish->kind == WEIR_STREAM_ANY && w->has_events && !w->has_ids;
     if (is_again && !w->is_durable) watcher_restarted(w->watcher);
@@ -194,13 +298,28 @@ static bool is_lost(const struct watching *w)
            !w->is_durable;
 }
 
+/* A session that is not there, or not any more. */
+static bool is_gone(const struct watching *w, const struct weir_stream_error *error)
+{
+    return w->wish->kind == WEIR_STREAM_SESSION && error->is_final && error->http_status == 404;
+}
+
 static void on_error(void *user, const struct weir_stream_error *error)
 {
     struct watching *w = user;
     char why[WHY_BYTES];
     char code[CODE_BYTES];
     explain(error, w->wish->kind, why);
-    if (is_enough(w, error)) {
+    if (w->folder_fd >= 0 && local_server_ending() != 0) {
+        w->is_closed = true; /* and nobody needs to be told */
+        w->closed = WEIR_SHUTDOWN;
+    } else if (is_gone(w, error)) {
+        w->is_gone = true;
+        snprintf(why, sizeof why,
+                 w->has_events ? "the session %s was deleted" : "there is no session %s",
+                 w->wish->id);
+        watcher_disconnected(w->watcher, weir_status_name(WEIR_NOT_FOUND), why, false);
+    } else if (is_enough(w, error)) {
         w->is_closed = true;
         w->closed = WEIR_OK;
     } else if (is_lost(w)) {
@@ -237,6 +356,7 @@ static enum watcher_more run_client(void *user, struct watcher *watcher)
     struct watching *w = user;
     (void)watcher;
     weir_client_run(w->client);
+    tell_behind(w);
     if (!w->is_closed) return WATCHER_MORE;
     if (w->is_wrong) return WATCHER_BROKEN;
     return w->closed == WEIR_OK ? WATCHER_WHOLE : WATCHER_ENDED;
@@ -244,7 +364,9 @@ static enum watcher_more run_client(void *user, struct watcher *watcher)
 
 static int client_wait_ms(void *user)
 {
-    return weir_client_timeout_ms(((struct watching *)user)->client);
+    const struct watching *w = user;
+    int client_ms = weir_client_timeout_ms(w->client), behind_ms = behind_wait_ms(w);
+    return client_ms < 0 || (behind_ms >= 0 && behind_ms < client_ms) ? behind_ms : client_ms;
 }
 
 static bool cancel(void *user)
@@ -258,11 +380,32 @@ static struct weir_slice or_empty(const char *text)
     return weir_slice_of(text ? text : "");
 }
 
+/* Of a local server: through its folder's descriptor, as control.c does. */
+struct way {
+    char socket[SOCKET_BYTES];
+    char query[REMOTE_PATH_BYTES];
+};
+
+static void take_way(struct watching *w, const struct client_config *config, struct way *way,
+                     struct weir_event_stream_options *options)
+{
+    w->folder_fd = open(config->folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    snprintf(way->socket, sizeof way->socket, "/proc/self/fd/%d/control.sock", w->folder_fd);
+    snprintf(way->query, sizeof way->query, "user=%s", w->wish->user ? w->wish->user : "me");
+    options->url = SLICE("http://localhost");
+    options->socket = way->socket;
+    options->query = weir_slice_of(way->query);
+    options->key = SLICE("");
+    options->retry =
+        (struct weir_stream_retry){.initial_ms = LOCAL_RETRY_MS, .max_ms = LOCAL_RETRY_MAX_MS};
+}
+
 static WEIR_MUST_CHECK enum weir_status open_stream(struct watching *w,
                                                     const struct client_config *config)
 {
     const struct stream_wish *wish = w->wish;
     const struct weir_client_options without_thread = {.has_no_thread = true, .max_streams = 1};
+    struct way way;
     struct weir_event_stream_options options = {
         .kind = wish->kind,
         .url = weir_slice_of(wish->url ? wish->url : config->url),
@@ -282,6 +425,7 @@ static WEIR_MUST_CHECK enum weir_status open_stream(struct watching *w,
         .user = w,
     };
     if (options.ca_file && options.ca_file[0] == '\0') options.ca_file = NULL;
+    if (!wish->url && config->is_local) take_way(w, config, &way, &options);
     enum weir_status st = weir_client_new(&w->client, &without_thread);
     if (st == WEIR_OK) st = weir_event_stream_open(&w->stream, w->client, &options);
     return st;
@@ -289,7 +433,7 @@ static WEIR_MUST_CHECK enum weir_status open_stream(struct watching *w,
 
 static int watch_network(struct watching *w, const struct client_config *config)
 {
-    const char *to = w->wish->url ? w->wish->url : config->url;
+    const char *to = w->wish->url ? w->wish->url : client_config_server(config);
     struct sigaction before;
     const struct sigaction ignored = {.sa_handler = SIG_IGN};
     enum weir_status st = open_stream(w, config);
@@ -298,7 +442,8 @@ static int watch_network(struct watching *w, const struct client_config *config)
                 st == WEIR_INVALID ? "no stream can be asked for like this" : weir_status_text(st));
         return EXIT_FAILED;
     }
-    watcher_connecting(w->watcher, to);
+    /* To this machine it takes no time that would be worth a word. */
+    watcher_connecting(w->watcher, w->folder_fd < 0 ? to : NULL);
     /* A server that is gone is no reason to go. */
     (void)sigaction(SIGPIPE, &ignored, &before);
     int exit_status =
@@ -309,7 +454,7 @@ static int watch_network(struct watching *w, const struct client_config *config)
                                                          .user = w});
     (void)sigaction(SIGPIPE, &before, NULL);
     if (output_error() == EPIPE) raise(SIGPIPE); /* as it would have been without us */
-    return exit_status;
+    return w->is_gone ? EXIT_FAILED : exit_status;
 }
 
 /* ---- a server of this machine ---- */
@@ -336,13 +481,10 @@ static void local_path(const struct client_config *config, const struct stream_w
     int len = 0;
     if (wish->kind == WEIR_STREAM_TURN)
         len = snprintf(path, sizeof path, "/v1/turns/%s/events", wish->id);
-    if (wish->kind == WEIR_STREAM_SESSION)
-        len = snprintf(path, sizeof path, "/sse/sessions/%s", wish->id);
     if (wish->kind == WEIR_STREAM_CHAT)
         len = snprintf(path, sizeof path, "/ai/chat?conversationId=%s", wish->id);
     if (wish->since > 0 && len > 0 && len < REMOTE_PATH_BYTES)
-        snprintf(path + len, sizeof path - (size_t)len, "?%s=%llu",
-                 wish->kind == WEIR_STREAM_SESSION ? "lastEventId" : "last_event_id",
+        snprintf(path + len, sizeof path - (size_t)len, "?last_event_id=%llu",
                  (unsigned long long)wish->since);
     remote_path(whole, config, path, wish->user);
     memcpy(out, whole, sizeof whole);
@@ -405,7 +547,7 @@ static struct event_keep *open_keep(const struct client_config *config,
 int stream_watch(const struct client_config *config, const struct stream_wish *wish,
                  const struct watcher_options *options, int *signal_number)
 {
-    struct watching w = {.wish = wish};
+    struct watching w = {.wish = wish, .folder_fd = -1, .is_behind_news = true};
     struct watcher_options how = *options;
     how.dialect = dialect_of(wish->kind);
     how.keep = open_keep(config, wish);
@@ -413,15 +555,18 @@ int stream_watch(const struct client_config *config, const struct stream_wish *w
     w.is_durable = wish->kind == WEIR_STREAM_ANY && is_durable(wish->url);
     w.watcher = watcher_new(&how);
     weir_buf_init(&w.held, HELD_BYTES);
-    bool is_local = !wish->url && config->is_local;
+    /* Sessions have no end: they are gone on with whatever happens to the server. */
+    bool is_local = !wish->url && config->is_local && wish->kind != WEIR_STREAM_SESSION;
     int exit_status = EXIT_FAILED;
     if (w.watcher) {
         exit_status =
             is_local ? watch_locally(&w, config, signal_number) : watch_network(&w, config);
         *signal_number = watcher_signal(w.watcher);
     }
+    if (w.stream && wish->last) *wish->last = weir_event_stream_last_seq(w.stream);
     weir_event_stream_close(w.stream);
     weir_client_free(w.client);
+    if (w.folder_fd >= 0) close(w.folder_fd);
     weir_buf_fini(&w.held);
     watcher_free(w.watcher);
     event_keep_close(how.keep);

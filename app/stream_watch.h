@@ -14,7 +14,14 @@
 #include "client_config.h"
 #include "watcher.h"
 
-enum { STREAM_WATCH_FIELDS = 8 };
+enum { STREAM_WATCH_FIELDS = 8, STREAM_BEHIND_BYTES = 256 };
+
+/* Why the turn of a session that is watched has not begun: another one has not ended. */
+struct stream_behind {
+    enum { BEHIND_TURN, BEHIND_APPROVAL, BEHIND_QUESTION } kind; /* what that one waits for */
+    /* Its id, and the tool or the question; for people, cleaned. */
+    char id[STREAM_BEHIND_BYTES], what[STREAM_BEHIND_BYTES];
+};
 
 struct stream_wish {
     enum weir_stream_kind kind;
@@ -23,6 +30,11 @@ struct stream_wish {
     const char *url;           /* any, model: over the network, whatever the configuration says */
     const char *key, *ca_file; /* for that url; NULL: none */
     uint64_t since;            /* turn, session: events up to this one are had */
+    const char *turn; /* session: this turn of it alone, to its end; NULL: all that happens */
+    /* That turn has to wait; again whenever what is before it asks people. May be NULL. */
+    void (*on_behind)(void *user, struct watcher *w, const struct stream_behind *b);
+    void *behind_user;
+    uint64_t *last;            /* session: set to the number of the last event; may be NULL */
     const char *last_event_id; /* any, chat: the same; NULL: none */
     struct weir_slice body;    /* model */
     struct weir_stream_field fields[STREAM_WATCH_FIELDS];
@@ -33,6 +45,9 @@ struct stream_wish {
     bool (*cancel)(void *user);
     void *cancel_user;
 };
+
+/* Whether a message of a session, by its id, is of this turn: both have the same ULID in them. */
+bool stream_watch_is_of_turn(struct weir_slice message_id, const char *turn);
 
 /*
  * The exit status, as of watcher_run(). *signal_number: what ended it, for tty_die() once all else

@@ -41,6 +41,7 @@ static struct {
     atomic_bool is_taken; /* the terminal is in our modes */
     atomic_int ending;    /* the signal that asked for the end */
     atomic_bool is_stop, is_continued, is_resize;
+    struct winsize size; /* as it was looked at last */
     struct sigaction old_notes[N_NOTES], old_faults[N_FAULTS], old_pipe;
     sigset_t old_mask;
 } tty = {.key_fd = -1, .pipe = {-1, -1}};
@@ -211,10 +212,18 @@ void tty_size(unsigned *columns, unsigned *rows)
     *columns = COLUMNS;
     *rows = ROWS;
     if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return;
+    tty.size = size;
     *columns = size.ws_col < FEWEST_COLUMNS ? FEWEST_COLUMNS : size.ws_col;
     if (*columns > MOST_COLUMNS) *columns = MOST_COLUMNS;
     *rows = size.ws_row == 0 ? ROWS : size.ws_row;
     if (*rows > MOST_ROWS) *rows = MOST_ROWS;
+}
+
+bool tty_has_new_size(void)
+{
+    struct winsize size;
+    if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col == 0) return false;
+    return size.ws_col != tty.size.ws_col || size.ws_row != tty.size.ws_row;
 }
 
 bool tty_write(struct weir_slice bytes)

@@ -23,6 +23,12 @@ bool tty_open(void);
 void tty_close(void);
 
 void tty_size(unsigned *columns, unsigned *rows);
+/*
+ * It is another than tty_size() said last. Looked at before each frame: the signal may be on its
+ * way still, and who draws on lines that have been wrapped meanwhile draws on others than it
+ * thinks.
+ */
+bool tty_has_new_size(void);
 
 /* Writes all; false when the terminal is gone. */
 bool tty_write(struct weir_slice bytes);

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/slice.h"
+#include "line_rows.h"
 #include "spark.h"
 #include "term_markdown.h"
 #include "term_screen.h"
@@ -222,9 +223,17 @@ static void commit_open_findings(struct view *v)
     }
 }
 
+/* In a conversation a tool's result is for the model; and who is there is nobody's question. */
+static bool is_beside(const struct view *v, struct weir_slice type)
+{
+    return v->options.has_prompt &&
+           (weir_slice_is(type, "mesh.changed") || weir_slice_is(type, "context_meta"));
+}
+
 /* Below what was written before it. What waits for a person is shown as long as it does. */
 static void commit_line(struct view *v, const struct view_line *line)
 {
+    bool is_tool = line->is_good || line->is_bad;
     if (line->is_open) return;
     take_answer(v);
     row_begin(v);
@@ -232,7 +241,12 @@ static void commit_line(struct view *v, const struct view_line *line)
     row_blanks(v, 1);
     put_name(v, line->label);
     row_blanks(v, 1);
-    row_commit_with(v, weir_slice_of(line->text));
+    if (v->options.has_prompt && is_tool) {
+        row_str(v, line->text, TERM_DIM);
+        row_commit(v);
+    } else {
+        row_commit_with(v, weir_slice_of(line->text));
+    }
 }
 
 void view_event(struct view *v, struct weir_slice type, const struct weir_json *data)
@@ -240,7 +254,7 @@ void view_event(struct view *v, struct weir_slice type, const struct weir_json *
     char name[WEIR_UI_NAME_BYTES];
     struct view_line line;
     if (v->options.is_quiet) return;
-    if (view_line_of(v->state, type, data, &line)) commit_line(v, &line);
+    if (!is_beside(v, type) && view_line_of(v->state, type, data, &line)) commit_line(v, &line);
     if (weir_slice_is(type, "agent.completed") || weir_slice_is(type, "agent.started")) {
         weir_ui_label_set(name, sizeof name, weir_json_text(weir_json_get_str(data, "agent")));
         const struct weir_ui_agent *a = weir_ui_agent(v->state, name);
@@ -262,6 +276,40 @@ void view_line(struct view *v, struct weir_slice label, struct weir_slice text)
     row_put(v, label, TERM_BOLD);
     row_blanks(v, 1);
     row_commit_with(v, text);
+}
+
+static void commit_gap(struct view *v)
+{
+    take_answer(v);
+    if (!v->has_rows && !v->has_answer) return;
+    row_begin(v);
+    row_commit(v);
+}
+
+void view_said(struct view *v, struct weir_slice text)
+{
+    struct weir_buf clean;
+    struct term_cleaner cleaner = {.n_held = 0};
+    weir_buf_init(&clean, ROW_BYTES * 8);
+    term_clean_feed(&cleaner, &clean, text);
+    term_clean_end(&cleaner, &clean);
+    commit_gap(v);
+    line_rows_commit(slice_of(clean.ptr, clean.len), &v->screen);
+    v->has_rows = true;
+    weir_buf_fini(&clean);
+}
+
+void view_note(struct view *v, struct weir_slice text, bool is_bad)
+{
+    take_answer(v);
+    while (text.len > 0) {
+        const char *end = memchr(text.ptr, '\n', text.len);
+        size_t len = end ? (size_t)(end - text.ptr) : text.len;
+        row_begin(v);
+        row_put(v, slice_of(text.ptr, len), is_bad ? TERM_BAD : TERM_DIM);
+        row_commit(v);
+        text = slice_from(text, end ? len + 1 : len);
+    }
 }
 
 /* ---- the live region ---- */
@@ -378,7 +426,7 @@ static unsigned show_asks(struct view *v, unsigned most)
 static void show_lanes(struct view *v)
 {
     unsigned most = v->rows / 2 > 2 ? v->rows / 2 : 2;
-    most = show_asks(v, most);
+    if (!v->options.has_prompt) most = show_asks(v, most);
     most = show_agents(v, most);
     most = show_tools(v, most);
     show_findings(v, most);
@@ -454,6 +502,7 @@ static void show_status(struct view *v)
     uint64_t begun_ns = s->phase == WEIR_UI_RUNNING ? s->started_ns : s->now_ns;
     uint64_t ms = (s->now_ns - begun_ns) / 1000000;
     bool is_away = s->connection == WEIR_UI_CONNECTING || s->connection == WEIR_UI_RECONNECTING;
+    if (v->options.has_prompt && s->phase != WEIR_UI_RUNNING && !is_away) return;
     row_begin(v);
     row_put(v, term_spinner(s->now_ns), TERM_CODE);
     row_blanks(v, 1);

@@ -27,6 +27,7 @@ typedef void (*view_foot_fn)(void *user, struct screen *screen);
 struct view_options {
     bool is_quiet;    /* the answer alone, and the line with the spinner */
     const char *hint; /* said behind a turn's id at the end; may be NULL */
+    bool has_prompt;  /* the foot shows what waits for a person, and is all where nothing runs */
     view_foot_fn foot;
     void *foot_user;
 };
@@ -40,6 +41,10 @@ void view_resize(struct view *v, unsigned columns, unsigned rows);
 /* Commits what an event has brought to its end: an agent's summary, a finding's gates, a tool. Of a
  * session the type is that in its data. */
 void view_event(struct view *v, struct weir_slice type, const struct weir_json *data);
+
+/* What somebody has typed; lines to be known about it. */
+void view_said(struct view *v, struct weir_slice text);
+void view_note(struct view *v, struct weir_slice text, bool is_bad);
 
 /* A line for an event that no rule knows. */
 void view_line(struct view *v, struct weir_slice label, struct weir_slice text);

@@ -48,8 +48,12 @@ void view_line_of_ask(const struct weir_ui_ask *a, struct view_line *out)
                                          [WEIR_UI_ASK_PRIVACY] = "privacy"};
     *out = (struct view_line){.sign = a->is_open ? "?" : "·", .is_open = a->is_open};
     snprintf(out->label, sizeof out->label, "%s", labels[a->kind]);
-    if (a->is_open) snprintf(out->text, sizeof out->text, "%s (%s)", a->text, a->id);
-    else snprintf(out->text, sizeof out->text, "%s: %s", a->text, a->answer);
+    if (a->is_open)
+        snprintf(out->text, sizeof out->text, "%s%s%s (%s)", a->text,
+                 a->reason[0] != '\0' ? ": " : "", a->reason, a->id);
+    else
+        snprintf(out->text, sizeof out->text, "%s: %s%s%s", a->text, a->answer,
+                 a->by[0] != '\0' ? " by " : "", a->by);
 }
 
 static bool ask_line(const struct weir_ui *s, const char *id, struct view_line *out)

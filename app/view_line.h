@@ -12,7 +12,7 @@ struct view_line {
     bool is_good, is_bad;
     bool is_open; /* it waits for a person */
     char label[WEIR_UI_NAME_BYTES];
-    char text[2 * WEIR_UI_LABEL_BYTES + 16];
+    char text[2 * WEIR_UI_LABEL_BYTES + WEIR_UI_NAME_BYTES + 16];
 };
 
 /* The event has been given to the state. False: there is nothing to say about it. */

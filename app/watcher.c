@@ -27,7 +27,8 @@ enum {
     FRAME_MS = 30,
     FRAME_AFTER_BYTES = 256 << 10, /* of the stream */
     KEY_BYTES = 256,
-    GAP_BYTES = 96,
+    GAP_BYTES = 160,
+    COUNT_BYTES = 32,
     CANCEL_MS = 40, /* how long the last event of what is cancelled is waited for */
 };
 
@@ -53,7 +54,8 @@ struct watcher {
     bool is_given_up; /* cancelled, and its last event did not come at once */
     bool is_broken;
     bool is_whole;
-    bool is_cut; /* the connection was lost for good in the middle */
+    bool is_cut;  /* the connection was lost for good in the middle */
+    bool is_told; /* that a connection is made, so that it is told when there is one */
     int signal_number;
     uint64_t cancelled_ns; /* when its end was asked for; 0: it was not */
     uint64_t frame_ns;     /* when the last one was drawn */
@@ -63,6 +65,11 @@ struct watcher {
 static uint64_t now_ns(void)
 {
     return clock_mono_ns(&clock_system);
+}
+
+static bool stays(const struct watcher *w)
+{
+    return w->options.guest && w->options.guest->stays;
 }
 
 /* ---- lines of JSON ---- */
@@ -173,7 +180,7 @@ static void end_one(struct watcher *w)
 {
     if (w->view) (void)tty_write(view_end(w->view));
     else if (!w->options.is_json) plain_view_end(&w->plain, &w->state);
-    weir_cancel_begin(&w->state.cancel);
+    if (!stays(w)) weir_cancel_begin(&w->state.cancel);
 }
 
 static void take_turn_event(struct watcher *w, const struct weir_sse_event *event,
@@ -262,18 +269,20 @@ static bool is_noted(const struct watcher *w)
 void watcher_connecting(struct watcher *w, const char *to)
 {
     weir_ui_connection(&w->state, WEIR_UI_CONNECTING);
-    if (is_noted(w)) fprintf(stderr, "weir: connecting to %s\n", to);
+    w->is_told = to != NULL;
+    if (is_noted(w) && to) fprintf(stderr, "weir: connecting to %s\n", to);
 }
 
 void watcher_connected(struct watcher *w)
 {
     weir_ui_connection(&w->state, WEIR_UI_CONNECTED);
-    if (is_noted(w)) fputs("weir: connected\n", stderr);
+    if (is_noted(w) && w->is_told) fputs("weir: connected\n", stderr);
 }
 
 void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms)
 {
     weir_ui_reconnecting(&w->state, why, in_ms);
+    w->is_told = true;
     if (is_noted(w)) fprintf(stderr, "weir: %s; again in %.1f s\n", why, (double)in_ms / 1000);
 }
 
@@ -291,8 +300,7 @@ bool watcher_is_model(const struct watcher *w)
     return w->dialect == WATCHER_MODEL;
 }
 
-/* Something about the stream that belongs between its events. */
-static void note(struct watcher *w, const char *text)
+void watcher_tell(struct watcher *w, const char *text)
 {
     if (w->view) view_line(w->view, SLICE("weir:"), weir_slice_of(text));
     else fprintf(stderr, "weir: %s\n", text);
@@ -302,15 +310,38 @@ void watcher_restarted(struct watcher *w)
 {
     if (!w->view && !w->options.is_json) plain_view_end(&w->plain, &w->state);
     begin_again(w);
-    note(w, "the stream began again: what follows may have been shown before");
+    watcher_tell(w, "the stream began again: what follows may have been shown before");
+}
+
+/* With a comma between thousands: 4,201. */
+static void format_count(char out[COUNT_BYTES], uint64_t n)
+{
+    char digits[COUNT_BYTES];
+    int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n);
+    size_t at = 0;
+    for (int i = 0; i < len; i++) {
+        if (i > 0 && (len - i) % 3 == 0) out[at++] = ',';
+        out[at++] = digits[i];
+    }
+    out[at] = '\0';
 }
 
 void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq)
 {
     char text[GAP_BYTES];
-    snprintf(text, sizeof text, "events %llu to %llu are no longer kept by the server",
-             (unsigned long long)first_seq, (unsigned long long)last_seq);
-    note(w, text);
+    char first[COUNT_BYTES];
+    char last[COUNT_BYTES];
+    char next[COUNT_BYTES];
+    format_count(first, first_seq);
+    format_count(last, last_seq);
+    format_count(next, last_seq + 1);
+    if (first_seq == last_seq)
+        snprintf(text, sizeof text, "event %s is no longer kept; the stream goes on at %s", first,
+                 next);
+    else
+        snprintf(text, sizeof text, "events %s to %s are no longer kept; the stream %s at %s",
+                 first, last, w->state.n_events == 0 ? "starts" : "goes on", next);
+    watcher_tell(w, text);
 }
 
 bool watcher_feed(struct watcher *w, struct weir_slice bytes)
@@ -327,7 +358,7 @@ static void act(struct watcher *w, enum weir_cancel_act what)
     const struct watcher_source *s = w->source;
     if (what == WEIR_CANCEL_QUIT) w->is_left = true;
     if (what != WEIR_CANCEL_NOW) return;
-    w->cancelled_ns = w->state.now_ns;
+    if (!stays(w)) w->cancelled_ns = w->state.now_ns;
     if (!(s->cancel && s->cancel(s->user))) w->is_left = true;
 }
 
@@ -352,10 +383,16 @@ static void read_keys(struct watcher *w)
     else if (n == 0 || (errno != EAGAIN && errno != EINTR)) w->signal_number = SIGHUP;
 }
 
-static void take_signals(struct watcher *w)
+static void fit_view(struct watcher *w)
 {
     unsigned columns;
     unsigned rows;
+    tty_size(&columns, &rows);
+    view_resize(w->view, columns, rows);
+}
+
+static void take_signals(struct watcher *w)
+{
     struct tty_news news = tty_take_news();
     if (news.ending != 0) w->signal_number = news.ending;
     if (news.is_stop) {
@@ -364,8 +401,7 @@ static void take_signals(struct watcher *w)
         news = tty_take_news();
     }
     if (!news.is_resize) return;
-    tty_size(&columns, &rows);
-    view_resize(w->view, columns, rows);
+    fit_view(w);
     w->frame_ns = 0;
 }
 
@@ -388,6 +424,7 @@ static void draw(struct watcher *w, bool is_idle)
     if (!tty_is_ours()) return;
     w->frame_ns = now;
     w->n_since_frame = 0;
+    if (tty_has_new_size()) fit_view(w);
     if (!tty_write(view_frame(w->view))) w->signal_number = SIGHUP;
 }
 
@@ -416,6 +453,13 @@ static void take_more(struct watcher *w, enum watcher_more more)
     if (more == WATCHER_WHOLE) w->is_whole = true;
 }
 
+static void tell_guest(struct watcher *w)
+{
+    struct watcher_guest *guest = w->options.guest;
+    if (guest && guest->on_round) guest->on_round(guest->user);
+    if (guest && guest->is_over) w->is_left = true;
+}
+
 static bool step(struct watcher *w)
 {
     struct pollfd fds[] = {{.fd = w->source->fd, .events = POLLIN},
@@ -433,6 +477,7 @@ static bool step(struct watcher *w)
     bool is_due = fds[0].revents || source_wait_ms(w) == 0;
     if (is_due && !w->is_left) more = w->source->read(w->source->user, w);
     take_more(w, more);
+    tell_guest(w);
     bool is_on = more == WATCHER_MORE && !w->is_left && !w->is_broken && w->signal_number == 0;
     if (is_on) give_up(w);
     return is_on && !w->is_given_up;
@@ -477,6 +522,7 @@ static void open_view(struct watcher *w)
     struct view_options options = {.is_quiet = w->options.is_quiet, .hint = w->options.hint};
     if (guest) options.foot = guest->foot;
     if (guest) options.foot_user = guest->user;
+    options.has_prompt = stays(w);
     if (!guest && !tty_open()) return;
     tty_size(&columns, &rows);
     w->view = view_new(&w->state, options, columns, rows);
@@ -488,14 +534,32 @@ int watcher_run(struct watcher *w, const struct watcher_source *source)
     w->source = source;
     if (w->state.connection == WEIR_UI_DISCONNECTED)
         weir_ui_connection(&w->state, WEIR_UI_CONNECTED);
-    weir_cancel_begin(&w->state.cancel); /* before the first event it can be cancelled, too */
+    /* Before the first event it can be cancelled, too. */
+    if (!stays(w)) weir_cancel_begin(&w->state.cancel);
+    if (w->options.guest) w->options.guest->watcher = w;
     if (w->has_tty) open_view(w);
     if (w->view) run_on_terminal(w);
     else run_plainly(w);
+    if (w->options.guest) w->options.guest->watcher = NULL;
     bool is_done =
         w->state.phase == WEIR_UI_COMPLETED || (w->is_whole && w->state.phase == WEIR_UI_WAITING);
     if (is_done || w->is_cut) return is_done ? EXIT_DONE : EXIT_INCOMPLETE;
     return w->state.phase == WEIR_UI_FAILED || w->is_broken ? EXIT_FAILED : EXIT_INCOMPLETE;
+}
+
+const struct weir_ui *watcher_state(const struct watcher *w)
+{
+    return &w->state;
+}
+
+void watcher_said(struct watcher *w, struct weir_slice text)
+{
+    if (w->view) view_said(w->view, text);
+}
+
+void watcher_note(struct watcher *w, struct weir_slice text, bool is_bad)
+{
+    if (w->view) view_note(w->view, text, is_bad);
 }
 
 const char *watcher_lack(const struct watcher *w)

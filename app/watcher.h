@@ -37,6 +37,14 @@ struct watcher_guest {
     view_foot_fn foot; /* rows below all others */
     void *user;
     bool is_left; /* set when somebody quits */
+    /*
+     * In a session, which has no end: that a turn is cancelled ends nothing, and what waits for a
+     * person stands in the foot.
+     */
+    bool stays;
+    bool is_over;                 /* set by the guest: it has had enough */
+    void (*on_round)(void *user); /* ten times a second at least; may be NULL */
+    struct watcher *watcher;      /* while the stream is watched: for the calls below */
 };
 
 enum watcher_dialect {
@@ -96,7 +104,7 @@ bool watcher_is_complete(const struct watcher *w);
 
 /* ---- the connection, as it changes ---- */
 
-void watcher_connecting(struct watcher *w, const char *to);
+void watcher_connecting(struct watcher *w, const char *to); /* NULL: not worth a word */
 void watcher_connected(struct watcher *w);
 void watcher_reconnecting(struct watcher *w, const char *why, uint64_t in_ms);
 
@@ -109,6 +117,9 @@ bool watcher_is_model(const struct watcher *w);
 /* It is read from its beginning again: what is there of it ends here, and a line says so. */
 void watcher_restarted(struct watcher *w);
 
+/* A line about the stream that belongs between its events; nothing in it needs to be cleaned. */
+void watcher_tell(struct watcher *w, const char *text);
+
 /* Something to know about the stream: these events are no longer kept. */
 void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq);
 
@@ -117,6 +128,14 @@ void watcher_gap(struct watcher *w, uint64_t first_seq, uint64_t last_seq);
  * EXIT_INCOMPLETE: the stream ended, or was left, before it did.
  */
 int watcher_run(struct watcher *w, const struct watcher_source *source);
+
+/* ---- for guests ---- */
+
+const struct weir_ui *watcher_state(const struct watcher *w);
+
+/* What was typed, and what is to be known about it: above all that moves. Made harmless. */
+void watcher_said(struct watcher *w, struct weir_slice text);
+void watcher_note(struct watcher *w, struct weir_slice text, bool is_bad);
 
 /* What is missing when that is EXIT_INCOMPLETE, for people. */
 const char *watcher_lack(const struct watcher *w);

@@ -35,8 +35,9 @@ static double wall_s(void)
 
 static void on_done(void *commit, const struct commit_result *result)
 {
-    commit_free(commit);
+    /* The result is the commit's. */
     if (result->status != WEIR_OK) atomic_fetch_add(&n_failed, 1);
+    commit_free(commit);
     if (atomic_fetch_sub(&under_way, 1) != low_water + 1) return;
     pthread_mutex_lock(&lock);
     pthread_cond_signal(&ended);

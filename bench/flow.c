@@ -104,13 +104,14 @@ static void make_run(unsigned base)
     bench_need(number < MAX_RUNS, "fewer seconds");
     snprintf(m->id, sizeof m->id, "r%u", base + number);
     m->commit = commit_new(512);
-    flow_add_run(m->commit,
-                 &(struct flow_new_run){.workflow = &nine,
-                                        .id = weir_slice_of(m->id),
-                                        .log = weir_slice_of(m->id),
-                                        .owner = SLICE("u"),
-                                        .input = SLICE("{}")},
-                 0);
+    enum weir_status st = flow_add_run(m->commit,
+                                       &(struct flow_new_run){.workflow = &nine,
+                                                              .id = weir_slice_of(m->id),
+                                                              .log = weir_slice_of(m->id),
+                                                              .owner = SLICE("u"),
+                                                              .input = SLICE("{}")},
+                                       0);
+    bench_need(st == WEIR_OK, "memory");
     pthread_mutex_lock(&lock);
     under_way++;
     began_s[base + number] = wall_s();

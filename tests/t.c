@@ -8,6 +8,11 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include <weir/status.h>
+
+/* Of base/fault.h; not there in tests that have nothing of base. */
+extern __attribute__((weak)) enum weir_status fault_arm_from_env(void);
+
 enum { MAX_FILES = 256, SHOWN_BYTES = 400 };
 
 static struct t_case *first_case;
@@ -15,7 +20,7 @@ static struct t_case **last_link = &first_case;
 static const char *current;
 static unsigned n_case_failures;
 static bool is_skipped;
-static char temp_dir[64];
+static char temp_root[32], temp_dir[64];
 static char *files[MAX_FILES];
 static size_t n_files;
 
@@ -68,6 +73,11 @@ void t_skip(const char *why)
     fprintf(stderr, "skipped: %s: %s\n", current, why);
 }
 
+size_t t_rounds(size_t n)
+{
+    return T_INSTRUMENTED && !getenv("T_WHOLE") ? (n + 7) / 8 : n;
+}
+
 uint64_t t_random(void)
 {
     static uint64_t state;
@@ -81,14 +91,18 @@ uint64_t t_random(void)
     return state * UINT64_C(0x2545f4914f6cdd1d);
 }
 
+static void make_dir(char *template)
+{
+    if (mkdtemp(template)) return;
+    perror(template);
+    exit(2);
+}
+
 const char *t_temp_dir(void)
 {
     if (temp_dir[0] == 0) {
-        snprintf(temp_dir, sizeof temp_dir, "/tmp/weir-test-XXXXXX");
-        if (!mkdtemp(temp_dir)) {
-            perror("mkdtemp");
-            exit(2);
-        }
+        snprintf(temp_dir, sizeof temp_dir, "%s/XXXXXX", temp_root);
+        make_dir(temp_dir);
     }
     return temp_dir;
 }
@@ -122,11 +136,16 @@ static int remove_entry(const char *path, const struct stat *info, int kind, str
     return remove(path);
 }
 
+static void remove_dir(char *path)
+{
+    if (path[0]) nftw(path, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
+    path[0] = 0;
+}
+
 static void clean_up(void)
 {
     while (n_files > 0) free(files[--n_files]);
-    if (temp_dir[0]) nftw(temp_dir, remove_entry, 16, FTW_DEPTH | FTW_PHYS);
-    temp_dir[0] = 0;
+    remove_dir(temp_dir);
 }
 
 int main(int argc, char **argv)
@@ -135,6 +154,13 @@ int main(int argc, char **argv)
     unsigned n_passed = 0;
     unsigned n_failed = 0;
     unsigned n_skipped = 0;
+    if (fault_arm_from_env && fault_arm_from_env() != WEIR_OK) {
+        fprintf(stderr, "WEIR_FAULT is not understood\n");
+        return 2;
+    }
+    /* Also for children that a case starts and that end too early to clean up. */
+    snprintf(temp_root, sizeof temp_root, "/tmp/weir-test-XXXXXX");
+    make_dir(temp_root);
     for (struct t_case *c = first_case; c; c = c->next) {
         if (strcmp(filter, "--list") == 0) {
             puts(c->name);
@@ -150,6 +176,7 @@ int main(int argc, char **argv)
         else if (is_skipped) n_skipped++;
         else n_passed++;
     }
+    remove_dir(temp_root);
     if (strcmp(filter, "--list") == 0) return 0;
     if (n_passed + n_failed + n_skipped == 0) {
         fprintf(stderr, "no case has \"%s\" in its name\n", filter);

@@ -40,6 +40,12 @@ const char *t_temp_dir(void);
 /* The environment's seed (T_SEED) or a fixed one: random tests can be repeated. */
 uint64_t t_random(void);
 
+/*
+ * How often something random is done, of `n` times: an eighth of them where a sanitizer makes each
+ * of them slow, unless T_WHOLE is set.
+ */
+size_t t_rounds(size_t n);
+
 /* Reads a whole file; the bytes live until the case ends. len 0 and NULL when absent. */
 struct weir_slice t_read_file(const char *path);
 

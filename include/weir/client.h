@@ -115,6 +115,11 @@ struct weir_event_stream_options {
     const struct weir_stream_field *fields; /* more fields of the request, 8 at most */
     size_t n_fields;
     const char *ca_file; /* PEM of whom to trust; NULL: whom the system does */
+    /* Of a server of this machine: its socket, whose path has 107 bytes at most; the URL is
+     * http://localhost then. NULL: none. */
+    const char *socket;
+    struct weir_slice
+        query; /* turn, session, chat: more of the address, as "user=me"; empty: none */
     struct weir_stream_retry retry;
     struct weir_stream_limits limits;
 

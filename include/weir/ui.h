@@ -127,6 +127,7 @@ enum {
     WEIR_UI_FINDINGS = 32,
     WEIR_UI_GATES = 7,
     WEIR_UI_ASKS = 16,
+    WEIR_UI_OPTIONS = 9,
     WEIR_UI_NOTICES = 16,
     WEIR_UI_CITATIONS = 32,
     WEIR_UI_NAME_BYTES = 64,
@@ -134,6 +135,7 @@ enum {
     WEIR_UI_ANSWER_BYTES = 1 << 20,
     WEIR_UI_THOUGHT_BYTES = 8 << 10,
     WEIR_UI_ARGUMENT_BYTES = 4 << 10,
+    WEIR_UI_DETAIL_BYTES = 4 << 10,
 };
 
 enum weir_ui_connection {
@@ -216,9 +218,21 @@ enum weir_ui_ask_kind { WEIR_UI_ASK_APPROVAL, WEIR_UI_ASK_QUESTION, WEIR_UI_ASK_
 struct weir_ui_ask {
     enum weir_ui_ask_kind kind;
     char id[WEIR_UI_NAME_BYTES];
-    char text[WEIR_UI_LABEL_BYTES];
+    char text[WEIR_UI_LABEL_BYTES];   /* the question, or the call with its arguments */
     char answer[WEIR_UI_LABEL_BYTES]; /* how it was settled */
+    char by[WEIR_UI_NAME_BYTES];      /* by whom; empty: nobody says */
     bool is_open;
+    /* Approvals: which tool, why, and its arguments: a line "name: value" each. */
+    char tool[WEIR_UI_NAME_BYTES];
+    char reason[WEIR_UI_LABEL_BYTES];
+    char detail[WEIR_UI_DETAIL_BYTES];
+    bool is_cut; /* not all of them are there */
+    /* Questions: what may be answered, and what counts when nobody does, and when. */
+    size_t n_options;
+    char options[WEIR_UI_OPTIONS][WEIR_UI_LABEL_BYTES];
+    bool has_default;
+    char default_answer[WEIR_UI_LABEL_BYTES];
+    int64_t deadline_ms; /* of the clock on the wall, since 1970; 0: none */
 };
 
 /* Something that happened beside the answer: a scheduled prompt ran, placeholders were made. */

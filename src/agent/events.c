@@ -7,6 +7,7 @@
 #include "base/slice.h"
 #include "base/usd.h"
 #include "base/utf8.h"
+#include "codec/json_member.h"
 
 enum { EVENT_BYTES = 256 << 10 };
 
@@ -16,12 +17,6 @@ static void put_time(struct weir_buf *out, const struct clock *clock)
     clock_format(text, clock_wall_ms(clock));
     weir_json_put_key(out, "at");
     weir_json_put_str(out, text);
-}
-
-static void put_text(struct weir_buf *out, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_string(out, text);
 }
 
 /* An event that there is no memory for is not sent: the step fails soon enough for the same reason.
@@ -37,7 +32,7 @@ static void open_event(struct weir_buf *json, const char *agent)
 {
     weir_buf_init(json, EVENT_BYTES);
     weir_json_put_begin_object(json);
-    put_text(json, "agent", weir_slice_of(agent));
+    member_string(json, "agent", weir_slice_of(agent));
 }
 
 struct agent_span agent_begin(struct agent_case *c, const char *agent, struct weir_slice question)
@@ -45,7 +40,7 @@ struct agent_span agent_begin(struct agent_case *c, const char *agent, struct we
     struct weir_buf json;
     open_event(&json, agent);
     put_time(&json, c->clock);
-    put_text(&json, "question", question);
+    member_string(&json, "question", question);
     emit(c, "agent.started", &json);
     return (struct agent_span){agent, clock_mono_ns(c->clock), c->cost_usd, c->waited_ms};
 }
@@ -61,7 +56,7 @@ void agent_end(struct agent_case *c, struct agent_span span, struct weir_slice s
     weir_json_put_uint(&json, worked_ms + c->waited_ms - span.waited_ms);
     weir_json_put_key(&json, "cost_usd");
     weir_json_put_double(&json, usd_round(c->cost_usd - span.began_usd));
-    put_text(&json, "output_summary", summary);
+    member_string(&json, "output_summary", summary);
     emit(c, "agent.completed", &json);
 }
 
@@ -70,8 +65,8 @@ static void think(struct agent_case *c, const char *agent, const char *channel,
 {
     struct weir_buf json;
     open_event(&json, agent);
-    if (channel) put_text(&json, "channel", weir_slice_of(channel));
-    put_text(&json, "delta", delta);
+    if (channel) member_string(&json, "channel", weir_slice_of(channel));
+    member_string(&json, "delta", delta);
     emit(c, "agent.thought", &json);
 }
 

@@ -14,6 +14,7 @@
 #include "agent/llm_impl.h"
 #include "agent/topics.h"
 #include "base/slice.h"
+#include "codec/json_member.h"
 
 enum {
     OWN_DAYS = 30,        /* days whose mean stands for how it is now */
@@ -96,12 +97,6 @@ static void put_amount(struct weir_buf *out, const struct topic *t, double value
 
 /* ---- entries ---- */
 
-static void put_member(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 static void put_fact(struct expert *e, const struct topic *t, const char *what, double value,
                      const char *source)
 {
@@ -109,15 +104,15 @@ static void put_fact(struct expert *e, const struct topic *t, const char *what, 
     struct weir_buf *out = &e->facts;
     (void)snprintf(claim, sizeof claim, "fact.%s.%s", t->subject->name, what);
     weir_json_put_begin_object(out);
-    put_member(out, "claim", claim);
+    member_str(out, "claim", claim);
     weir_json_put_key(out, "value");
     weir_json_put_double(out, value);
-    put_member(out, "unit", spoken_unit(t));
-    put_member(out, "source", "domain_expert");
+    member_str(out, "unit", spoken_unit(t));
+    member_str(out, "source", "domain_expert");
     weir_json_put_key(out, "n");
     weir_json_put_null(out);
-    put_member(out, "window", source);
-    put_member(out, "metric", t->subject->name);
+    member_str(out, "window", source);
+    member_str(out, "metric", t->subject->name);
     weir_json_put_end_object(out);
 }
 
@@ -187,7 +182,7 @@ static void end_sentence(struct expert *e, struct weir_buf *list, const struct c
         weir_json_put_begin_object(list);
         weir_json_put_key(list, "text");
         weir_json_put_string(list, text);
-        put_member(list, "finding", own ? own->id : NULL);
+        member_str(list, "finding", own ? own->id : NULL);
         weir_json_put_end_object(list);
     } else weir_json_put_string(list, text);
     weir_buf_append_char(&e->text, ' ');
@@ -340,13 +335,13 @@ static void put_judgement(struct weir_buf *out, const struct judgement *j)
 {
     static const char *const tones[] = {"good", "watch", "low", "high"};
     weir_json_put_begin_object(out);
-    put_member(out, "subject", j->topic->subject->name);
-    put_member(out, "finding", j->own ? j->own->id : NULL);
-    put_member(out, "label", j->band ? j->band->label : NULL);
-    put_member(out, "tone", j->band ? tones[j->band->tone] : NULL);
-    put_member(out, "source", j->band ? j->band->source : NULL);
-    put_member(out, "needs", j->needs);
-    put_member(out, "help", !j->alarm ? NULL : j->alarm->urgency == URGENCY_NOW ? "now" : "soon");
+    member_str(out, "subject", j->topic->subject->name);
+    member_str(out, "finding", j->own ? j->own->id : NULL);
+    member_str(out, "label", j->band ? j->band->label : NULL);
+    member_str(out, "tone", j->band ? tones[j->band->tone] : NULL);
+    member_str(out, "source", j->band ? j->band->source : NULL);
+    member_str(out, "needs", j->needs);
+    member_str(out, "help", !j->alarm ? NULL : j->alarm->urgency == URGENCY_NOW ? "now" : "soon");
     weir_json_put_end_object(out);
 }
 
@@ -451,7 +446,7 @@ static enum weir_status explain(struct expert *e, struct weir_slice question)
         weir_json_put_begin_object(&e->says);
         weir_json_put_key(&e->says, "text");
         weir_json_put_string(&e->says, weir_buf_slice(&e->words));
-        put_member(&e->says, "finding", e->own ? e->own->id : NULL);
+        member_str(&e->says, "finding", e->own ? e->own->id : NULL);
         weir_json_put_end_object(&e->says);
     }
     weir_buf_fini(&rows);
@@ -536,7 +531,7 @@ static enum weir_status put_result(struct weir_buf *out, struct expert *e,
                                    struct weir_slice question)
 {
     weir_json_put_begin_object(out);
-    put_member(out, "agent", "domain_expert");
+    member_str(out, "agent", "domain_expert");
     weir_json_put_key(out, "question");
     weir_json_put_string(out, question);
     put_summary(out, e);

@@ -11,6 +11,7 @@
 
 #include "agent/agent_impl.h"
 #include "base/slice.h"
+#include "codec/json_member.h"
 
 enum {
     FINDING_DAYS = 100000, /* most in a row, when it is read back */
@@ -64,12 +65,6 @@ const struct metric *claim_metric(struct dataset *d, struct weir_slice name)
 
 /* ---- out ---- */
 
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 static void put_number(struct weir_buf *out, const char *key, double value)
 {
     weir_json_put_key(out, key);
@@ -102,7 +97,7 @@ static void put_window(struct weir_buf *out, int32_t from, int32_t to)
 {
     char text[WINDOW_TEXT_BYTES];
     if (from != DAY_NONE) window_format(text, from, to);
-    put_text(out, "window", from != DAY_NONE ? text : NULL);
+    member_str(out, "window", from != DAY_NONE ? text : NULL);
 }
 
 static void put_value(struct weir_buf *out, const struct entry *e)
@@ -113,7 +108,7 @@ static void put_value(struct weir_buf *out, const struct entry *e)
         return;
     }
     day_format(day, e->date);
-    put_text(out, "value", day);
+    member_str(out, "value", day);
 }
 
 static void put_entry(struct weir_buf *out, const struct claim *c, const struct entry *e,
@@ -122,15 +117,14 @@ static void put_entry(struct weir_buf *out, const struct claim *c, const struct 
     char name[ENTRY_BYTES];
     snprintf(name, sizeof name, "%s.%s", c->id, e->name);
     weir_json_put_begin_object(out);
-    put_text(out, "claim", name);
+    member_str(out, "claim", name);
     put_value(out, e);
-    put_text(out, "unit", e->unit && e->unit[0] ? e->unit : NULL);
-    put_text(out, "source", source);
+    member_str(out, "unit", e->unit && e->unit[0] ? e->unit : NULL);
+    member_str(out, "source", source);
     weir_json_put_key(out, "n");
     weir_json_put_uint(out, e->n);
     put_window(out, e->from, e->to);
-    /* Units of laboratories depend on the substance. */
-    if (c->plan->subject == PLAN_OF_LAB && c->metric) put_text(out, "metric", c->metric);
+    if (c->metric) member_str(out, "metric", c->metric);
     weir_json_put_end_object(out);
 }
 
@@ -145,7 +139,7 @@ static void put_days(struct weir_buf *out, const struct claim *c)
     }
     weir_json_put_begin_object(out);
     day_format(from, d->from);
-    put_text(out, "from", from);
+    member_str(out, "from", from);
     put_row(out, "a", d->a, d->n_a);
     if (d->b) put_row(out, "b", d->b, d->n_b);
     put_number(out, "weekend", d->weekend);
@@ -164,14 +158,14 @@ static void put_days(struct weir_buf *out, const struct claim *c)
 void claim_put(struct weir_buf *out, const struct claim *c, const char *agent)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "id", c->id);
-    put_text(out, "claim", c->text);
-    put_text(out, "kind", claim_kind_name(c->kind));
-    put_text(out, "metric", c->metric);
-    put_text(out, "metric_y", c->metric_y);
+    member_str(out, "id", c->id);
+    member_str(out, "claim", c->text);
+    member_str(out, "kind", claim_kind_name(c->kind));
+    member_str(out, "metric", c->metric);
+    member_str(out, "metric_y", c->metric_y);
     put_number(out, "lag", c->lag);
     put_window(out, c->from, c->to);
-    if (c->beside[0]) put_text(out, "beside", c->beside);
+    if (c->beside[0]) member_str(out, "beside", c->beside);
     if (c->is_causal) put_true(out, "causal");
     if (c->n_tests > 0) put_number(out, "n_tests", (double)c->n_tests);
     if (c->is_confirmed) put_true(out, "confirmed");

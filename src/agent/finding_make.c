@@ -14,6 +14,7 @@
 
 #include "agent/finding.h"
 #include "base/check.h"
+#include "stat/circular.h"
 
 enum {
     WEEK = 7,
@@ -234,10 +235,12 @@ static enum weir_status align(struct day_rows *a, const struct day_rows *b, stru
     return WEIR_OK;
 }
 
-/* Times of day of both groups about the same hour. */
+/* Times of day of both groups about the same hour, also where midnight is between the two. */
 static void share_shift(struct day_rows *a, const struct day_rows *b)
 {
-    for (size_t i = 0; i < a->n; i++) a->x[i] += b->shift - a->shift;
+    double apart = a->shift - b->shift;
+    double turn = round(apart / STAT_DAY_MINUTES) * STAT_DAY_MINUTES;
+    for (size_t i = 0; i < a->n; i++) a->x[i] += turn - apart;
     a->shift = b->shift;
 }
 

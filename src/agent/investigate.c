@@ -12,6 +12,7 @@
 #include "agent/finding.h"
 #include "base/slice.h"
 #include "check/search.h"
+#include "codec/json_member.h"
 
 enum { WEEK = 7, NOON = 720, ALL_WEEKDAYS = 0x7F, FACTS_BYTES = 64 << 10 };
 
@@ -286,12 +287,6 @@ static enum weir_status search(struct inquiry *q)
     return st;
 }
 
-static void put_key(struct weir_buf *out, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_string(out, text);
-}
-
 static enum weir_status put_result(struct inquiry *q, struct weir_slice question,
                                    struct weir_buf *out)
 {
@@ -299,10 +294,10 @@ static enum weir_status put_result(struct inquiry *q, struct weir_slice question
     for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
         if (weir_buf_status(bufs[i]) != WEIR_OK) return bufs[i]->status;
     weir_json_put_begin_object(out);
-    put_key(out, "agent", weir_slice_of(q->wish->agent));
-    put_key(out, "question", question);
-    put_key(out, "summary", text_cut(weir_buf_slice(&q->summary), AGENT_SUMMARY_BYTES));
-    put_key(out, "text", weir_buf_slice(&q->text));
+    member_string(out, "agent", weir_slice_of(q->wish->agent));
+    member_string(out, "question", question);
+    member_string(out, "summary", text_cut(weir_buf_slice(&q->summary), AGENT_SUMMARY_BYTES));
+    member_string(out, "text", weir_buf_slice(&q->text));
     weir_json_put_key(out, "findings");
     weir_buf_append_slice(out, weir_buf_slice(&q->findings));
     weir_json_put_key(out, "facts");

@@ -15,6 +15,7 @@
 #include "base/slice.h"
 #include "base/ulid.h"
 #include "base/utf8.h"
+#include "codec/json_member.h"
 #include "shield/decision.h"
 
 enum {
@@ -58,32 +59,20 @@ struct record {
     int64_t version;
 };
 
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
-static void put_number(struct weir_buf *out, const char *key, uint64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_uint(out, n);
-}
-
 /* Without the closing brace: a text may follow. */
 static void put_record(struct weir_buf *out, const struct record *r, struct weir_slice title)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "id", r->id);
+    member_str(out, "id", r->id);
     weir_json_put_key(out, "title");
     weir_json_put_string(out, title);
-    put_text(out, "mediaType", r->is_markdown ? markdown : "text/plain");
-    put_number(out, "bytes", r->n_bytes);
-    put_number(out, "passages", r->n_passages);
+    member_str(out, "mediaType", r->is_markdown ? markdown : "text/plain");
+    member_uint(out, "bytes", r->n_bytes);
+    member_uint(out, "passages", r->n_passages);
     weir_json_put_key(out, "redacted");
     weir_json_put_bool(out, r->is_redacted);
-    put_text(out, "createdAt", r->created_at);
-    put_text(out, "updatedAt", r->updated_at);
+    member_str(out, "createdAt", r->created_at);
+    member_str(out, "updatedAt", r->updated_at);
 }
 
 static void copy_text(char *out, size_t cap, const struct weir_json *json, const char *key)
@@ -335,8 +324,12 @@ static WEIR_MUST_CHECK enum weir_status write_once(struct writing *w)
     if (st == WEIR_OK) st = fill_commit(w);
     if (st == WEIR_OK && w->before.version == 0 && w->l->decide)
         commit_decide(w->commit, false, w->l->decide, w->l->decider);
-    if (st == WEIR_OK) st = store_commit_wait(w->l->store, w->commit).status;
-    else commit_free(w->commit);
+    if (st == WEIR_OK) {
+        st = store_commit_wait(w->l->store, w->commit).status;
+        if (st == WEIR_OK && w->report.n > 0) audit_written("redact");
+    } else {
+        commit_free(w->commit);
+    }
     guard_report_fini(&w->report);
     library_map_close(&w->map);
     return st;

@@ -390,8 +390,10 @@ static enum weir_status write_and_amend(struct writing *w)
         st = verify(w);
     }
     if (st == WEIR_OK) st = weir_buf_status(&w->s->voice.out);
-    if (st == WEIR_OK) o->answer = w->input.text;
-    return st;
+    if (st != WEIR_OK) return st;
+    o->answer = w->input.text;
+    o->verified = w->verified;
+    return WEIR_OK;
 }
 
 /*

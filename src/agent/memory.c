@@ -2,6 +2,7 @@
 #include "agent/memory.h"
 
 #include "base/ulid.h"
+#include "codec/json_member.h"
 
 const char memory_id_prefix[] = "mem_";
 
@@ -18,25 +19,19 @@ bool memory_is_category(struct weir_slice text)
     return false;
 }
 
-static void put_text(struct weir_buf *out, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_string(out, text);
-}
-
 void memory_put(struct weir_buf *out, const struct memory_entry *e)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "id", e->id);
-    put_text(out, "category", e->category);
-    put_text(out, "text", e->text);
+    member_string(out, "id", e->id);
+    member_string(out, "category", e->category);
+    member_string(out, "text", e->text);
     weir_json_put_key(out, "data");
     weir_json_put_value(out, e->data);
     weir_json_put_key(out, "source_turn");
     if (e->source_turn.len > 0) weir_json_put_string(out, e->source_turn);
     else weir_json_put_null(out);
-    put_text(out, "created_at", e->created_at);
-    put_text(out, "updated_at", e->updated_at);
+    member_string(out, "created_at", e->created_at);
+    member_string(out, "updated_at", e->updated_at);
     weir_json_put_end_object(out);
 }
 

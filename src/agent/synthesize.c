@@ -13,6 +13,7 @@
 #include "agent/llm_impl.h"
 #include "agent/route_impl.h"
 #include "base/slice.h"
+#include "codec/json_member.h"
 
 enum { KNOWN_MESSAGES = 8, SUMMARY_BYTES = 160 };
 
@@ -56,11 +57,21 @@ static struct verify_input input_of(const struct voice *v, const struct ledger *
         .text = text, .ledger = ledger, .known = v->known, .n_known = v->n_known};
 }
 
+/* Without the sentences whose numbers have no home. */
+static enum weir_status strip(struct synthesis *s, const struct ledger *ledger, struct outcome *o)
+{
+    struct verify_input input = input_of(&s->voice, ledger);
+    enum weir_status st = verify_strip(&o->stripped, &input, s->c->arena);
+    if (st != WEIR_OK) return st;
+    input.text = o->answer = o->stripped.text;
+    return verify_text(&o->verified, &input, s->c->arena);
+}
+
 /* Writes, verifies, and writes again with less. */
 static enum weir_status write_checked(struct synthesis *s, const struct ledger *ledger,
                                       struct outcome *o)
 {
-    struct verify_result result;
+    struct verify_result *result = &o->verified;
     enum weir_status st = WEIR_OK;
     for (o->attempts = 1; st == WEIR_OK; o->attempts++) {
         s->voice.level = (enum voice_level)(o->attempts - 1);
@@ -71,19 +82,15 @@ static enum weir_status write_checked(struct synthesis *s, const struct ledger *
         st = weir_buf_status(&s->voice.out);
         if (st != WEIR_OK) return st;
         struct verify_input input = input_of(&s->voice, ledger);
-        st = verify_text(&result, &input, s->c->arena);
+        st = verify_text(result, &input, s->c->arena);
         if (st != WEIR_OK) return st;
         o->answer = input.text;
-        for (size_t i = 0; i < result.n; i++)
-            if (result.numbers[i].outcome == VERIFY_LACK)
-                outcome_flag_number(o, input.text, &result.numbers[i]);
-        if (result.n_lacking == 0 || o->attempts == SYNTHESIS_ATTEMPTS) break;
+        for (size_t i = 0; i < result->n; i++)
+            if (result->numbers[i].outcome == VERIFY_LACK)
+                outcome_flag_number(o, input.text, &result->numbers[i]);
+        if (result->n_lacking == 0 || o->attempts == SYNTHESIS_ATTEMPTS) break;
     }
-    if (st != WEIR_OK || result.n_lacking == 0) return st;
-    struct verify_input input = input_of(&s->voice, ledger);
-    st = verify_strip(&o->stripped, &input, s->c->arena);
-    o->answer = o->stripped.text;
-    return st;
+    return st != WEIR_OK || result->n_lacking == 0 ? st : strip(s, ledger, o);
 }
 
 bool answer_is_blank(struct weir_slice text)
@@ -93,11 +100,31 @@ bool answer_is_blank(struct weir_slice text)
     return true;
 }
 
+/* Which entry of the sheet each number of the answer is, its unit included; in bytes. */
+static void put_numbers(struct weir_buf *out, const struct outcome *o)
+{
+    weir_json_put_key(out, "numbers");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; i < o->verified.n; i++) {
+        const struct verified *n = &o->verified.numbers[i];
+        if (n->outcome != VERIFY_HOME) continue;
+        size_t len = n->quoted_len > n->len ? n->quoted_len : n->len;
+        weir_json_put_begin_object(out);
+        member_uint(out, "start", n->offset);
+        member_uint(out, "end", n->offset + len);
+        member_string(out, "text", slice_of(o->answer.ptr + n->offset, len));
+        member_string(out, "claim", n->home->claim);
+        weir_json_put_end_object(out);
+    }
+    weir_json_put_end_array(out);
+}
+
 static void put_output(struct weir_buf *out, const struct outcome *o)
 {
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "answer");
     weir_json_put_string(out, o->answer);
+    put_numbers(out, o);
     weir_json_put_key(out, "attempts");
     weir_json_put_uint(out, o->attempts);
     weir_json_put_key(out, "flagged");

@@ -30,6 +30,7 @@ struct outcome {
     unsigned attempts;
     struct weir_buf flagged; /* a JSON list in the making */
     struct stripped stripped;
+    struct verify_result verified; /* the numbers of the answer */
 };
 
 /* Whether there is nothing to read in it: marks of Markdown alone are nothing. */

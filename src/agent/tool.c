@@ -95,6 +95,21 @@ const char *tool_label(const struct tool *t)
     return t->label;
 }
 
+const char *tool_description(const struct tool *t)
+{
+    return t->description;
+}
+
+size_t tools_count(void)
+{
+    return N_TOOLS;
+}
+
+const struct tool *tools_at(size_t i)
+{
+    return &tools[i];
+}
+
 enum weir_status tool_run(const struct tool *t, struct tool_case *c, const struct weir_json *input,
                           struct weir_buf *out)
 {

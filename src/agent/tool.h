@@ -50,6 +50,9 @@ void tools_put(struct weir_buf *out);
 const struct tool *tool_find(struct weir_slice name); /* NULL: there is none */
 const char *tool_name(const struct tool *t);
 const char *tool_label(const struct tool *t); /* "Searching your documents" */
+const char *tool_description(const struct tool *t);
+size_t tools_count(void);
+const struct tool *tools_at(size_t i);
 
 /*
  * WEIR_OK: `out` has the result. WEIR_BAD_FIELD, WEIR_UNPROCESSABLE, WEIR_NOT_FOUND: c->why says

@@ -71,14 +71,19 @@ static void put_digits(char *out, unsigned n, unsigned value)
     }
 }
 
-struct timespec clock_deadline(uint64_t in_ms)
+struct timespec clock_deadline_us(uint64_t in_us)
 {
     struct timespec at;
     clock_gettime(CLOCK_MONOTONIC, &at);
-    uint64_t ns = (uint64_t)at.tv_nsec + in_ms % 1000 * (uint64_t)NS_PER_MS;
-    at.tv_sec += (time_t)(in_ms / 1000 + ns / 1000000000);
+    uint64_t ns = (uint64_t)at.tv_nsec + in_us % 1000000 * 1000;
+    at.tv_sec += (time_t)(in_us / 1000000 + ns / 1000000000);
     at.tv_nsec = (long)(ns % 1000000000);
     return at;
+}
+
+struct timespec clock_deadline(uint64_t in_ms)
+{
+    return clock_deadline_us(in_ms * 1000);
 }
 
 void clock_format(char out[CLOCK_TEXT_BYTES], int64_t wall_ms)

@@ -39,6 +39,7 @@ static inline int64_t clock_wall_ms(const struct clock *c)
  * made with CLOCK_MONOTONIC. Waiting for other threads is real whatever clock a test has.
  */
 struct timespec clock_deadline(uint64_t in_ms);
+struct timespec clock_deadline_us(uint64_t in_us);
 
 enum { CLOCK_TEXT_BYTES = 25 }; /* "2026-01-02T03:04:05.678Z" and a NUL */
 

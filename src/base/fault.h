@@ -11,7 +11,9 @@
  * the second on, "write:5!" kills the process at the fifth write; several are
  * separated by commas. The points of workflows (a run begins, a step begins, it
  * has brought something, that is durable, the run is about to end) are for "!"
- * alone. The program reads it once, by fault_arm_from_env(). Any thread.
+ * alone. At "decide" a commit's decide is called once more, in vain, before the
+ * call that counts. The program reads it once, by fault_arm_from_env(). Any
+ * thread.
  */
 #pragma once
 
@@ -31,7 +33,8 @@
     X(STEP, "step")                                                                                \
     X(OUTPUT, "output")                                                                            \
     X(KEPT, "kept")                                                                                \
-    X(END, "end")
+    X(END, "end")                                                                                  \
+    X(DECIDE, "decide")
 
 enum fault_point {
 #define FAULT_ENUM(symbol, name) FAULT_##symbol,

@@ -129,3 +129,12 @@ uint64_t ulid_ms(struct ulid id)
     for (size_t i = 0; i < 6; i++) ms = ms << 8 | id.bytes[i];
     return ms;
 }
+
+enum weir_status ulid_put_behind(struct ulid *id, struct ulid last)
+{
+    if (ulid_compare(*id, last) > 0) return WEIR_OK;
+    uint64_t ms = ulid_ms(last);
+    if (ms == MAX_MS) return WEIR_LIMIT;
+    store_be(id->bytes, 6, ms + 1);
+    return WEIR_OK;
+}

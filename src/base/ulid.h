@@ -56,5 +56,12 @@ bool ulid_is_name(struct weir_slice text, const char *prefix);
 /* Below, at or above 0 as a is before, the same as, or after b. */
 int ulid_compare(struct ulid a, struct ulid b);
 
+/*
+ * For an id that must sort behind another process's, whose clock was ahead: one that does stays,
+ * another gets the millisecond after that of `last`. It keeps its random part, so it is nobody
+ * else's. WEIR_LIMIT as of ulid_next().
+ */
+WEIR_MUST_CHECK enum weir_status ulid_put_behind(struct ulid *id, struct ulid last);
+
 /* The wall-clock time in the id. */
 uint64_t ulid_ms(struct ulid id);

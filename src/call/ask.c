@@ -28,6 +28,7 @@
 enum {
     THOUGHT_BYTES = 1024,                        /* of one delta */
     TEXT_BYTES = 2 * MODEL_ANSWER_BYTES,         /* that may wait to be sent */
+    RUNS_BYTES = 1 << 20,                        /* that tell of which kind it is */
     REQUEST_BYTES = MODEL_REQUEST_BYTES * 3 / 2, /* as JSON, so that its document can be */
     EVENT_BYTES = 1 << 20,
     WARNING_BYTES = 512,
@@ -57,6 +58,7 @@ void asker_init(struct asker *a, struct call_host *h, struct flow_step *s, unsig
 {
     *a = (struct asker){.host = h, .step = s, .part = part};
     weir_buf_init(&a->text, TEXT_BYTES);
+    weir_buf_init(&a->runs, RUNS_BYTES);
     pthread_mutex_init(&a->lock, NULL);
 }
 
@@ -73,6 +75,7 @@ void asker_fini(struct asker *a)
 {
     forget_answers(a);
     weir_buf_fini(&a->text);
+    weir_buf_fini(&a->runs);
     pthread_mutex_destroy(&a->lock);
 }
 
@@ -129,29 +132,52 @@ static size_t first_delta(struct weir_slice text)
     return len;
 }
 
-/* Under the lock: what may be sent now. */
-static size_t next_len(struct asker *a)
+/* Under the lock: the first run that has bytes; NULL: there is none. */
+static struct text_run *first_run(struct asker *a)
 {
-    struct weir_slice text = weir_buf_slice(&a->text);
+    return a->runs.len > 0 ? (struct text_run *)(void *)a->runs.ptr : NULL;
+}
+
+static bool is_only_run(const struct asker *a)
+{
+    return a->runs.len == sizeof(struct text_run);
+}
+
+/* Under the lock: what may be sent now. */
+static size_t next_len(struct asker *a, const struct text_run *run)
+{
+    struct weir_slice text = slice_of(a->text.ptr, run->len);
     size_t len = first_delta(text);
     if (len == 0 || !a->host->ready) return len;
-    return a->host->ready(a, slice_of(text.ptr, len), a->is_last && len == text.len);
+    bool is_last = len == run->len && (a->is_last || !is_only_run(a));
+    return a->host->ready(a, slice_of(text.ptr, len), is_last);
+}
+
+/* Under the lock. */
+static void drop_front(struct weir_buf *b, size_t n)
+{
+    size_t left = b->len - n;
+    if (left > 0) memmove(b->ptr, b->ptr + n, left);
+    b->len = left;
+    if (left == 0) weir_buf_fini(b);
 }
 
 bool asker_next_text(struct asker *a, struct weir_buf *json)
 {
     pthread_mutex_lock(&a->lock);
-    size_t n = next_len(a);
-    size_t left = a->text.len - n;
-    if (n > 0) a->host->put_text(a, json, slice_of(a->text.ptr, n));
-    if (left > 0) memmove(a->text.ptr, a->text.ptr + n, left);
-    a->text.len = left;
-    if (left == 0) weir_buf_fini(&a->text);
+    struct text_run *run = first_run(a);
+    size_t n = run ? next_len(a, run) : 0;
+    if (n > 0) {
+        a->host->put_text(a, json, run->kind, slice_of(a->text.ptr, n));
+        run->len -= n;
+        if (run->len == 0) drop_front(&a->runs, sizeof *run);
+        drop_front(&a->text, n);
+    }
     pthread_mutex_unlock(&a->lock);
     return n > 0;
 }
 
-static void say_again(struct asker *a, struct weir_slice text)
+static void say_again(struct asker *a, enum model_delta kind, struct weir_slice text)
 {
     struct weir_buf json;
     weir_buf_init(&json, EVENT_BYTES);
@@ -160,7 +186,8 @@ static void say_again(struct asker *a, struct weir_slice text)
         if (n < text.len && a->host->ready) ready = a->host->ready(a, slice_of(text.ptr, n), false);
         if (ready > 0) n = ready;
         weir_buf_reset(&json);
-        a->host->put_text(a, &json, slice_of(text.ptr, n));
+        a->host->put_text(a, &json, a->host->tells_kinds ? kind : MODEL_TEXT,
+                          slice_of(text.ptr, n));
         if (weir_buf_status(&json) != WEIR_OK) break;
         flow_emit(a->step, a->host->text_type, weir_buf_slice(&json));
         text = slice_from(text, n);
@@ -175,9 +202,9 @@ static void show_again(struct asker *a, const struct call_found *f)
     for (; block; block = weir_json_next(block)) {
         struct weir_slice type = weir_json_text(weir_json_get_str(block, "type"));
         if (weir_slice_is(type, "text"))
-            say_again(a, weir_json_text(weir_json_get_str(block, "text")));
+            say_again(a, MODEL_TEXT, weir_json_text(weir_json_get_str(block, "text")));
         if (weir_slice_is(type, "thinking") && a->host->shows_thinking)
-            say_again(a, weir_json_text(weir_json_get_str(block, "thinking")));
+            say_again(a, MODEL_THINKING, weir_json_text(weir_json_get_str(block, "thinking")));
     }
 }
 
@@ -278,13 +305,29 @@ static void on_done(void *user, const struct model_answer *answer)
     else save(a, answer);
 }
 
+/* Under the lock: what comes behind what is there. */
+static void add_text(struct asker *a, enum model_delta kind, struct weir_slice delta)
+{
+    if (!a->text.ptr) weir_buf_init(&a->text, TEXT_BYTES);
+    if (!a->runs.ptr) weir_buf_init(&a->runs, RUNS_BYTES);
+    size_t before = a->text.len, n_runs = a->runs.len / sizeof(struct text_run);
+    struct text_run *last = (struct text_run *)(void *)a->runs.ptr;
+    bool is_new = n_runs == 0 || last[n_runs - 1].kind != kind;
+    struct text_run run = {.kind = kind, .len = delta.len};
+    weir_buf_append_slice(&a->text, delta);
+    if (weir_buf_status(&a->text) == WEIR_OK && is_new) weir_buf_append(&a->runs, &run, sizeof run);
+    else if (a->text.len > before) last[n_runs - 1].len += delta.len;
+    /* Bytes that no run tells of would be nobody's. */
+    if (weir_buf_status(&a->runs) != WEIR_OK) a->text.len = before;
+}
+
 static void on_delta(void *user, enum model_delta kind, struct weir_slice delta)
 {
     struct asker *a = user;
     if (kind == MODEL_THINKING && !a->host->shows_thinking) return;
+    if (delta.len == 0) return;
     pthread_mutex_lock(&a->lock);
-    if (!a->text.ptr) weir_buf_init(&a->text, TEXT_BYTES);
-    weir_buf_append_slice(&a->text, delta);
+    add_text(a, a->host->tells_kinds ? kind : MODEL_TEXT, delta);
     pthread_mutex_unlock(&a->lock);
     flow_stir(a->step);
 }

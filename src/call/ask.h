@@ -24,11 +24,13 @@ struct call_host {
     const char *what;         /* a run, for people: "turn" */
     double warn_usd, max_usd; /* of a run; 0: never */
     /* What a model says, as it comes: events of this type, each from some of the text. */
-    const char *text_type;
-    void (*put_text)(struct asker *a, struct weir_buf *json, struct weir_slice text);
+    const char *text_type; /* NULL: events have none */
+    void (*put_text)(struct asker *a, struct weir_buf *json, enum model_delta kind,
+                     struct weir_slice text);
     /* How many of the first bytes may be sent now; `is_last`: no more come. NULL: all. */
     size_t (*ready)(struct asker *a, struct weir_slice text, bool is_last);
     bool shows_thinking;
+    bool tells_kinds; /* thinking is never joined with text; false: all of it is MODEL_TEXT */
     /* A recorded answer counts by its number alone, and all of it was sent. False: it counts if the
      * question is the same, and is sent again to those who follow another attempt. */
     bool is_by_number;
@@ -45,6 +47,12 @@ struct call_host {
 void call_host_init(struct call_host *h);
 void call_host_stop(struct call_host *h);
 void call_host_fini(struct call_host *h);
+
+/* Bytes of one kind. */
+struct text_run {
+    enum model_delta kind;
+    size_t len;
+};
 
 struct asker {
     struct call_host *host;
@@ -70,7 +78,8 @@ struct asker {
     bool is_open, has_ticket, is_aborted;
     uint64_t ticket;
     bool is_last;         /* no more text comes */
-    struct weir_buf text; /* that has come and was not sent yet */
+    struct weir_buf text; /* that has come and was not sent yet, */
+    struct weir_buf runs; /* struct text_run: of which kind its bytes are, in order */
 };
 
 void asker_init(struct asker *a, struct call_host *h, struct flow_step *s, unsigned part);

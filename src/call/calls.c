@@ -15,6 +15,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "codec/json_member.h"
 #include "io/crypto.h"
 
 enum { VALUES_BYTES = 64 << 20 /* of one call, as values */ };
@@ -47,24 +48,18 @@ static void put_text(struct weir_buf *out, const char *key, const char *text)
     weir_json_put_str(out, text[0] ? text : NULL);
 }
 
-static void put_int(struct weir_buf *out, const char *key, int64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_int(out, n);
-}
-
 void call_put(struct weir_buf *out, const struct call *call, const struct model_answer *answer)
 {
     weir_json_put_begin_object(out);
-    put_int(out, "step", call->at.step);
-    put_int(out, "part", call->at.part);
-    put_int(out, "number", call->at.number);
+    member_int(out, "step", call->at.step);
+    member_int(out, "part", call->at.part);
+    member_int(out, "number", call->at.number);
     put_text(out, "agent", call->agent);
     put_text(out, "purpose", call->purpose);
     put_text(out, "role", model_role_name(call->role));
     put_text(out, "sha256", call->hash);
-    put_int(out, "began_ms", call->began_ms);
-    put_int(out, "ended_ms", call->ended_ms);
+    member_int(out, "began_ms", call->began_ms);
+    member_int(out, "ended_ms", call->ended_ms);
     weir_json_put_key(out, "earlier_usd");
     weir_json_put_double(out, call->earlier_usd);
     weir_json_put_key(out, "answer");

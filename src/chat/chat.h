@@ -19,6 +19,7 @@
  *   document "chat_choice" CONV         what the user wants done with what is private
  *   document "chat_deleted" CONV        a deletion that goes on
  *   document "chat_slot" OWNER/N        while a reply is in flight: one of the owner's places
+ *   document "chat_reader" MSG          renewed while it is read at another node than it runs at
  *   log "chat/MSG"                      the reply's events, for keep_ms after its end
  *   and the documents of its run, see flow/flow.h; of its calls of models, as turns have them.
  *
@@ -63,7 +64,9 @@ struct chats_options {
     int64_t keep_ms;
     unsigned user_replies; /* 3: of one owner in flight; then WEIR_CONCURRENCY */
     double max_reply_usd;  /* 0: no cap */
+    bool is_shared;        /* as if the store were one that others have open, too: for tests */
     unsigned n_threads;
+    unsigned lease_ms; /* of a node that is silent; 0: flow's own */
     const struct clock *clock;
     const struct trace *trace;
 };
@@ -147,11 +150,13 @@ WEIR_MUST_CHECK enum weir_status chats_result(struct chats *c, struct weir_slice
                                               struct weir_buf *out, const char **failed);
 /*
  * A guard that restores all events of a reply that are durable now; shared, until
- * chats_guard_release(). NULL: there is nothing to restore. It does not change, but the reply may
- * go on: whoever writes more events of it asks again, which never waits while another guard of the
- * same reply is held, or the reply is running.
+ * chats_guard_release(). NULL: there is nothing to restore, or it cannot be known now. Values that
+ * were forgotten before, at whichever node, it does not know. It does not change, but the reply may
+ * go on: whoever writes more events of it asks again, which never waits while the reply is running
+ * here, or nobody told of another map; a map that was removed counts from when that was told.
  */
 const struct guard *chats_guard(struct chats *c, struct weir_slice message);
+const struct guard *chats_guard_again(struct chats *c, struct weir_slice message);
 void chats_guard_release(struct chats *c, const struct guard *g);
 /*
  * An event's data as its readers get them: in some events the placeholders are what is told. NULL:
@@ -160,13 +165,23 @@ void chats_guard_release(struct chats *c, const struct guard *g);
 WEIR_MUST_CHECK enum weir_status chat_restore_event(const struct guard *g, struct weir_slice type,
                                                     struct weir_slice json, struct weir_buf *out);
 
-/* {"id","agentId","createdAt","updatedAt","messages":[…]}, values restored. */
+/* {"id","agentId","createdAt","updatedAt","running","closed","title","remembered","messages":[…]},
+ * values restored. */
 WEIR_MUST_CHECK enum weir_status chats_conversation(struct chats *c, struct weir_slice owner,
                                                     struct weir_slice id, struct weir_buf *out);
 /* {"conversations":[…],"next":…}, newest first. */
 WEIR_MUST_CHECK enum weir_status chats_list(struct chats *c, struct weir_slice owner,
                                             struct weir_slice after, size_t limit,
                                             struct weir_buf *out);
+/*
+ * A question about what is private that waits for the owner's answer: {"decisionId",
+ * "conversationId","messageId","deadlineAt"}. WEIR_NOT_FOUND whatever else it is.
+ */
+WEIR_MUST_CHECK enum weir_status chats_question(struct chats *c, struct weir_slice owner,
+                                                struct weir_slice id, struct weir_buf *out);
+/* Cancels the reply of a conversation that is under way, if there is one. */
+WEIR_MUST_CHECK enum weir_status chats_cancel_reply(struct chats *c, struct weir_slice owner,
+                                                    struct weir_slice id);
 /* With its messages, replies, events and map; a reply under way is cancelled first. */
 WEIR_MUST_CHECK enum weir_status chats_delete(struct chats *c, struct weir_slice owner,
                                               struct weir_slice id);
@@ -187,3 +202,10 @@ void chats_stats(struct chats *c, struct chats_stats *out);
 void chats_data_changed(struct chats *c);
 /* The clock has jumped: for whoever moves it. */
 void chats_wake(struct chats *c);
+/*
+ * Another node has put or removed a document: whoever waits here for it looks again; kind and id
+ * empty: any of them may have changed. Short.
+ */
+void chats_docs_changed(struct chats *c, struct weir_slice kind, struct weir_slice id);
+/* As flow_drain(). */
+bool chats_drain(struct chats *c, unsigned grace_ms);

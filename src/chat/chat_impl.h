@@ -5,7 +5,8 @@
  *   chats.c         the engine's life, its timer, statistics
  *   replies.c       replies in memory: who reads them, what restores them, what they wait for
  *   values.c        private values of a conversation: loading, keeping, handing to readers
- *   conversation.c  conversations and messages as documents; looking at them
+ *   conversation.c  conversations and messages as documents
+ *   look.c          looking at them
  *   draft.c         making a reply
  *   transcript.c    what a reply has shown so far, from its log
  *   reply.c         the one step of a reply: passes
@@ -49,6 +50,7 @@ struct chats {
     const struct workflow *workflows[1]; /* the engine looks at it */
     struct call_host host;
     struct shelf shelf;
+    bool is_shared; /* other nodes have replies, too */
     bool has_model; /* somebody plays the main role; else the builtin provider */
     pthread_mutex_t id_lock;
     struct ulid_source ids;
@@ -65,6 +67,7 @@ struct chats {
     struct heap timers;   /* of replies */
     struct list attempts; /* all that there are */
     unsigned n_expiring;  /* commits of deadlines on their way */
+    int64_t deletions_at; /* wall time: when those that wait are gone on with; 0: never */
 };
 
 /* "msg_", "conv_", "dlp_" and a ULID. WEIR_IO, WEIR_LIMIT. */
@@ -105,10 +108,14 @@ bool transcript_decision(const struct transcript *t, char id[DECISION_ID_BYTES])
 
 /* ---- replies.c ---- */
 
+#define OWN_VALUES (-1)
+#define NO_VALUES  INT64_MAX /* the map was removed, for good */
+
 /* A guard that does not change, for any number of readers. */
 struct snapshot {
     struct guard *guard;
     struct reply *reply;
+    int64_t version; /* of the map it was read from; OWN_VALUES: a run of ours has made it */
     unsigned n_refs; /* under the engine's lock */
 };
 
@@ -121,9 +128,13 @@ struct reply {
     bool has_ended;   /* on_end was called: it is forgotten when that is durable */
     int64_t grace_at; /* wall time, as all three; 0: never */
     int64_t decision_at, forget_at;
+    int64_t read_at;      /* when others are told again that it is read here; 0: never */
+    int64_t told_version; /* of what they told, when it was last looked at */
+    unsigned n_attempts;  /* of its run, here */
     char decision[DECISION_ID_BYTES]; /* that it waits for; empty: none */
     struct flow_step *waiter;         /* whose part 0 is to be resumed; NULL: none */
     struct snapshot *values;          /* the newest; NULL: not known, or nothing is private */
+    bool is_stale;                    /* another node has changed the map that they are from */
     char id[CHAT_MESSAGE_LEN + 1];
     char conversation[CHAT_CONVERSATION_BYTES]; /* empty: not known yet */
 
@@ -136,6 +147,8 @@ struct reply *reply_pin(struct chats *c, struct weir_slice message);
 void reply_unpin(struct chats *c, struct reply *r);
 /* Whose reply it is. */
 void reply_belongs(struct chats *c, struct reply *r, struct weir_slice conversation);
+/* Whether a node that does not run it has readers of it: see replies.c. */
+struct doc_key reader_key(struct weir_slice message);
 /* The pin of its run, until it has ended. */
 void reply_set_running(struct chats *c, struct weir_slice message);
 void reply_ended(struct chats *c, struct weir_slice message);
@@ -221,6 +234,10 @@ struct doc_key belongs_key(char out[BELONGS_ID_BYTES], struct weir_slice convers
 /* Goes on with a deletion, unless its reply is under way. */
 WEIR_MUST_CHECK enum weir_status chats_finish_deletion(struct chats *c, struct weir_slice id);
 WEIR_MUST_CHECK enum weir_status chats_finish_deletions(struct chats *c); /* all there are */
+/* They are gone on with by the timer's thread: soon, as when another node has left some; or, for
+ * something failed, later. */
+void chats_delete_soon(struct chats *c);
+void chats_delete_later(struct chats *c, enum weir_status why);
 
 /* ---- values.c: private values ---- */
 
@@ -288,13 +305,15 @@ struct pass {
 
 extern const struct step chat_steps[1];
 /* How texts of models become tokens. */
-void reply_put_token(struct asker *a, struct weir_buf *json, struct weir_slice text);
+void reply_put_token(struct asker *a, struct weir_buf *json, enum model_delta kind,
+                     struct weir_slice text);
 size_t reply_ready(struct asker *a, struct weir_slice text, bool is_last);
 struct weir_slice reply_shown(struct asker *a);
 void replies_forget_attempts(struct chats *c);
 
 /* An event, which the transcript has from now on. */
-WEIR_MUST_CHECK enum weir_status pass_emit(struct pass *p, const char *type, struct weir_buf *json);
+WEIR_MUST_CHECK enum weir_status reply_emit(struct pass *p, const char *type,
+                                            struct weir_buf *json);
 /* The same without sending it: somebody else does. */
 WEIR_MUST_CHECK enum weir_status pass_note(struct pass *p, const char *type,
                                            struct weir_slice json);

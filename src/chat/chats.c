@@ -38,7 +38,18 @@ static uint64_t wait_ms(const struct chats *c, int64_t now_ms)
     const struct heap_node *next = heap_peek(&c->timers);
     uint64_t due = (uint64_t)now_ms + IDLE_MS;
     if (next && next->due < due) due = next->due;
+    if (c->deletions_at > 0 && (uint64_t)c->deletions_at < due) due = (uint64_t)c->deletions_at;
     return due > (uint64_t)now_ms ? due - (uint64_t)now_ms : 0;
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void delete_left(struct chats *c)
+{
+    c->deletions_at = 0;
+    pthread_mutex_unlock(&c->lock);
+    enum weir_status st = chats_finish_deletions(c);
+    if (st != WEIR_OK) chats_delete_later(c, st);
+    pthread_mutex_lock(&c->lock);
 }
 
 static void *run_timer(void *chats)
@@ -50,6 +61,7 @@ static void *run_timer(void *chats)
         uint64_t in_ms = wait_ms(c, now_ms);
         if (in_ms == 0) {
             replies_fire(c, now_ms);
+            if (c->deletions_at > 0 && c->deletions_at <= now_ms) delete_left(c);
             continue;
         }
         struct timespec at = clock_deadline(in_ms);
@@ -81,6 +93,12 @@ void chats_wake(struct chats *c)
 
 /* ---- life ---- */
 
+/* Another node is gone, and may not have come to all that it was to remove. */
+static void on_gone(void *chats)
+{
+    chats_delete_soon(chats);
+}
+
 static void set_options(struct chats *c, const struct chats_options *o)
 {
     c->options = *o;
@@ -90,6 +108,7 @@ static void set_options(struct chats *c, const struct chats_options *o)
     if (c->options.decision_ms == 0) c->options.decision_ms = DECISION_MS;
     if (c->options.keep_ms == 0) c->options.keep_ms = CHAT_KEEP_MS;
     if (!c->options.clock) c->options.clock = &clock_system;
+    c->is_shared = o->is_shared || store_is_shared(c->store);
     c->has_model = o->models && models_has(o->models, MODEL_MAIN);
     c->workflow = (struct workflow){.name = "reply",
                                     .steps = chat_steps,
@@ -140,8 +159,11 @@ enum weir_status chats_new(struct chats **out, struct store *store, const struct
                                 .n_workflows = 1,
                                 .n_threads = c->options.n_threads,
                                 .max_runs = MAX_RUNS,
+                                .lease_ms = c->options.lease_ms,
                                 .clock = c->options.clock,
-                                .trace = c->options.trace};
+                                .trace = c->options.trace,
+                                .on_gone = on_gone,
+                                .user = c};
     enum weir_status st = flow_new(&c->flow, store, &flow);
     if (st == WEIR_OK && pthread_create(&c->timer_thread, NULL, run_timer, c) != 0) st = WEIR_NOMEM;
     c->has_timer_thread = st == WEIR_OK;
@@ -160,7 +182,8 @@ static enum weir_status look_at_slot(void *user, const struct doc *doc)
     for (; at < doc->id.len && slot <= MAX_USER_REPLIES; at++)
         slot = 10 * slot + (unsigned)(doc->id.ptr[at] - '0') % 10;
     if (slot > c->n_slots && slot <= MAX_USER_REPLIES) c->n_slots = slot;
-    if (chat_is_message(doc->body)) reply_set_running(c, doc->body);
+    /* At a shared store it may be another node's; a run that comes to us says so itself. */
+    if (!c->is_shared && chat_is_message(doc->body)) reply_set_running(c, doc->body);
     return WEIR_OK;
 }
 
@@ -171,6 +194,11 @@ enum weir_status chats_start(struct chats *c)
     enum weir_status st = store_doc_list(c->store, &slots, look_at_slot, c);
     if (st == WEIR_OK) st = chats_finish_deletions(c);
     return st == WEIR_OK ? flow_start(c->flow) : st;
+}
+
+bool chats_drain(struct chats *c, unsigned grace_ms)
+{
+    return flow_drain(checked(c)->flow, grace_ms);
 }
 
 void chats_stop(struct chats *c, unsigned grace_ms)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Conversations and their messages as documents, and looking at them.
+ * Conversations and their messages as documents. look.c has looking at them.
  *
  *   "conversation" CONV         {"agentId","createdMs","updatedMs","messages":N,"newest","running",
  *                                "deleted","closed"}; its owner is the document's
@@ -18,6 +18,7 @@
 #include "base/check.h"
 #include "base/slice.h"
 #include "chat/chat_impl.h"
+#include "codec/json_member.h"
 
 /* ---- keys ---- */
 
@@ -117,27 +118,15 @@ void chat_doc_fini(struct chat_doc *d)
     *d = (struct chat_doc){0};
 }
 
-static void put_string(struct weir_buf *out, const char *name, struct weir_slice text)
-{
-    weir_json_put_key(out, name);
-    weir_json_put_string(out, text);
-}
-
-static void put_int(struct weir_buf *out, const char *name, int64_t n)
-{
-    weir_json_put_key(out, name);
-    weir_json_put_int(out, n);
-}
-
 void conversation_put(struct weir_buf *out, const struct conversation *v)
 {
     weir_json_put_begin_object(out);
-    put_string(out, "agentId", v->agent);
-    put_int(out, "createdMs", v->created_ms);
-    put_int(out, "updatedMs", v->updated_ms);
-    put_int(out, "messages", v->n_messages);
-    put_string(out, "newest", v->newest);
-    put_string(out, "running", v->running);
+    member_string(out, "agentId", v->agent);
+    member_int(out, "createdMs", v->created_ms);
+    member_int(out, "updatedMs", v->updated_ms);
+    member_int(out, "messages", v->n_messages);
+    member_string(out, "newest", v->newest);
+    member_string(out, "running", v->running);
     weir_json_put_key(out, "deleted");
     weir_json_put_bool(out, v->is_deleted);
     weir_json_put_key(out, "closed");
@@ -267,125 +256,4 @@ enum weir_status messages_each(struct store *store, struct weir_slice conversati
     enum weir_status st = store_doc_list(store, &query, list_message, &l);
     weir_json_doc_free(l.memory);
     return l.is_over ? WEIR_OK : st;
-}
-
-/* ---- looking at them ---- */
-
-static void put_time(struct weir_buf *out, const char *name, int64_t ms)
-{
-    char at[CLOCK_TEXT_BYTES];
-    clock_format(at, ms);
-    put_string(out, name, weir_slice_of(at));
-}
-
-static void put_head(struct weir_buf *out, const struct conversation *v)
-{
-    put_string(out, "id", v->id);
-    weir_json_put_key(out, "agentId");
-    if (v->agent.len > 0) weir_json_put_string(out, v->agent);
-    else weir_json_put_null(out);
-    put_time(out, "createdAt", v->created_ms);
-    put_time(out, "updatedAt", v->updated_ms);
-}
-
-static enum weir_status put_message(void *user, unsigned n, const struct weir_json *message)
-{
-    struct weir_buf *out = user;
-    (void)n;
-    weir_json_put_value(out, message);
-    return weir_buf_status(out);
-}
-
-/* Everything that is restored has placeholders in it; without a map it stays as it is. */
-enum weir_status chats_restored(struct chats *c, struct weir_slice conversation,
-                                struct weir_slice json, struct weir_buf *out)
-{
-    struct guard *g;
-    enum weir_status st = values_load(c, conversation, &g);
-    if (st != WEIR_OK) return st;
-    st = guard_restore(g, json, out);
-    guard_free(g);
-    return st == WEIR_OK ? weir_buf_status(out) : st;
-}
-
-enum weir_status chats_conversation(struct chats *c, struct weir_slice owner, struct weir_slice id,
-                                    struct weir_buf *out)
-{
-    struct chat_doc doc;
-    struct conversation v;
-    struct weir_buf stored;
-    weir_buf_init(&stored, CHAT_SHOWN_BYTES);
-    enum weir_status st = conversation_find(c, owner, id, &doc, &v);
-    if (st == WEIR_OK) {
-        weir_json_put_begin_object(&stored);
-        put_head(&stored, &v);
-        weir_json_put_key(&stored, "messages");
-        weir_json_put_begin_array(&stored);
-        st = messages_each(c->store, id, 0, put_message, &stored);
-        weir_json_put_end_array(&stored);
-        weir_json_put_end_object(&stored);
-    }
-    if (st == WEIR_OK) st = weir_buf_status(&stored);
-    if (st == WEIR_OK) st = chats_restored(c, id, weir_buf_slice(&stored), out);
-    weir_buf_fini(&stored);
-    chat_doc_fini(&doc);
-    return st;
-}
-
-struct page {
-    struct chats *chats;
-    struct weir_slice owner;
-    struct weir_buf *out;
-    size_t n, limit;
-    char last[MADE_ID_BYTES];
-    size_t n_last;
-    bool has_more;
-};
-
-static enum weir_status list_conversation(void *user, const struct doc *made)
-{
-    struct page *p = user;
-    struct chat_doc doc;
-    struct conversation v;
-    if (p->n == p->limit) {
-        p->has_more = true;
-        return WEIR_LIMIT;
-    }
-    const char *slash = memchr(made->id.ptr, '/', made->id.len);
-    if (!slash || made->id.len >= sizeof p->last) return WEIR_CORRUPT;
-    size_t at = (size_t)(slash - made->id.ptr) + 1;
-    enum weir_status st = conversation_find(p->chats, p->owner, slice_from(made->id, at), &doc, &v);
-    if (st == WEIR_OK) {
-        weir_json_put_begin_object(p->out);
-        put_head(p->out, &v);
-        put_int(p->out, "messages", v.n_messages);
-        weir_json_put_end_object(p->out);
-        memcpy(p->last, made->id.ptr, made->id.len);
-        p->n_last = made->id.len;
-        p->n++;
-    }
-    chat_doc_fini(&doc);
-    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
-}
-
-enum weir_status chats_list(struct chats *c, struct weir_slice owner, struct weir_slice after,
-                            size_t limit, struct weir_buf *out)
-{
-    struct page p = {.chats = c, .owner = owner, .out = out, .limit = limit};
-    const struct doc_query query = {.kind = SLICE("conversation_made"),
-                                    .owner = owner,
-                                    .after = after,
-                                    .limit = SIZE_MAX,
-                                    .is_falling = true};
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "conversations");
-    weir_json_put_begin_array(out);
-    enum weir_status st = store_doc_list(c->store, &query, list_conversation, &p);
-    weir_json_put_end_array(out);
-    weir_json_put_key(out, "next");
-    if (p.has_more) weir_json_put_string(out, slice_of(p.last, p.n_last));
-    else weir_json_put_null(out);
-    weir_json_put_end_object(out);
-    if (p.has_more) st = WEIR_OK;
-    return st == WEIR_OK ? weir_buf_status(out) : st;
 }

@@ -2,7 +2,8 @@
 /*
  * Deleting conversations. First it is marked, in one commit, and nobody sees it any more; then what
  * it consists of goes, the conversation itself last, so that a crash in between is gone on with at
- * the next start. A reply that is under way is cancelled, and the rest goes when it has ended.
+ * the next start, or by another node. A reply that is under way is cancelled, and the rest goes
+ * when it has ended.
  *
  * Without its map a conversation can be read, with placeholders, but not gone on with: its
  * placeholders would come to stand for other values.
@@ -13,7 +14,11 @@
 #include "base/slice.h"
 #include "chat/chat_impl.h"
 
-enum { BODY_BYTES = 4096, PREFIX_BYTES = STORE_NAME_BYTES + 1 };
+enum {
+    BODY_BYTES = 4096,
+    PREFIX_BYTES = STORE_NAME_BYTES + 1,
+    AGAIN_MS = 60 * 1000, /* before what could not be removed is tried again */
+};
 
 static struct doc_key deleted_key(struct weir_slice id)
 {
@@ -189,6 +194,26 @@ enum weir_status chats_finish_deletions(struct chats *c)
     return st;
 }
 
+static void delete_at(struct chats *c, int64_t in_ms)
+{
+    pthread_mutex_lock(&c->lock);
+    c->deletions_at = clock_wall_ms(c->options.clock) + in_ms;
+    pthread_cond_signal(&c->due);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void chats_delete_soon(struct chats *c)
+{
+    delete_at(c, 0);
+}
+
+void chats_delete_later(struct chats *c, enum weir_status why)
+{
+    TRACE(c->options.trace, TRACE_WARN, "chat", "a deletion waits for another try",
+          trace_str("why", weir_slice_of(weir_status_text(why))));
+    delete_at(c, AGAIN_MS);
+}
+
 /* ---- wishes ---- */
 
 /* A conversation as it is when the commit's turn comes, and how it is to be. */
@@ -224,6 +249,7 @@ static enum weir_status decide_change(void *user, struct commit_view *view, stru
     struct doc doc;
     struct conversation v;
     const struct weir_json *json;
+    ch->running[0] = 0;
     enum weir_status st = commit_view_doc(view, conversation_key(ch->id), &doc);
     if (st != WEIR_OK) return st;
     if (!slice_eq(doc.owner, ch->owner)) return WEIR_NOT_FOUND;
@@ -249,6 +275,16 @@ static void on_cancelled(void *user, const struct commit_result *result)
 {
     (void)user;
     (void)result;
+}
+
+enum weir_status chats_cancel_reply(struct chats *c, struct weir_slice owner, struct weir_slice id)
+{
+    struct chat_doc doc;
+    struct conversation v;
+    enum weir_status st = conversation_find(c, owner, id, &doc, &v);
+    if (st == WEIR_OK && v.running.len > 0) chats_cancel(c, v.running, on_cancelled, NULL);
+    chat_doc_fini(&doc);
+    return st;
 }
 
 enum weir_status chats_delete(struct chats *c, struct weir_slice owner, struct weir_slice id)

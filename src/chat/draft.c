@@ -334,7 +334,7 @@ static enum weir_status add_conversation(const struct chat_draft *draft, struct 
     return st;
 }
 
-static void add_run(const struct chat_draft *draft, struct commit *c)
+static enum weir_status add_run(const struct chat_draft *draft, struct commit *c)
 {
     const struct draft *d = draft->impl;
     char log[CHAT_LOG_BYTES];
@@ -344,7 +344,7 @@ static void add_run(const struct chat_draft *draft, struct commit *c)
                                .owner = weir_slice_of(d->owner),
                                .log = chat_log(log, id),
                                .input = weir_buf_slice(&d->input)};
-    flow_add_run(c, &run, d->now_ms);
+    return flow_add_run(c, &run, d->now_ms);
 }
 
 enum weir_status chat_draft_decide(struct chat_draft *draft, struct commit_view *view,
@@ -357,6 +357,7 @@ enum weir_status chat_draft_decide(struct chat_draft *draft, struct commit_view 
     enum weir_status st = check_conversation(draft, view);
     if (st == WEIR_OK) st = find_slot(draft, view, &slot);
     if (st != WEIR_OK) return st;
+    weir_buf_reset(&d->input);
     put_input(&d->input, draft, slot);
     st = weir_buf_status(&d->input);
     if (st == WEIR_OK) st = add_conversation(draft, c);
@@ -369,6 +370,5 @@ enum weir_status chat_draft_decide(struct chat_draft *draft, struct commit_view 
     commit_put(c, chat_slot_key(slot_id, owner, slot), DOC_MUST_BE_NEW, owner, id);
     commit_put(c, belongs_key(belongs_id, d->conversation.id, id), DOC_MUST_BE_NEW, owner,
                SLICE("{}"));
-    add_run(draft, c);
-    return WEIR_OK;
+    return add_run(draft, c);
 }

@@ -27,9 +27,17 @@ struct ending {
     struct conversation conversation;
 };
 
+/* Without memory there is no end yet: all of it is made again, later. */
+static void lack(struct flow_step *s, enum weir_status st)
+{
+    if (st == WEIR_NOMEM) flow_hook_fail(s, st);
+}
+
 static void emit(struct flow_step *s, const char *type, struct weir_buf *json)
 {
-    if (weir_buf_status(json) == WEIR_OK) flow_emit(s, type, weir_buf_slice(json));
+    enum weir_status st = weir_buf_status(json);
+    if (st == WEIR_OK) flow_emit(s, type, weir_buf_slice(json));
+    else flow_hook_fail(s, st); /* there is no end without its last event */
     weir_buf_reset(json);
 }
 
@@ -146,14 +154,16 @@ static void keep_message(struct ending *e)
     weir_buf_init(&redacted, CHAT_BODY_BYTES);
     weir_buf_init(&body, CHAT_BODY_BYTES);
     bool is_plain = chats_action(e->chats, wish_of(e)) == PII_OFF;
-    if (!is_plain && redact_text(e, text, &redacted) == WEIR_OK) text = weir_buf_slice(&redacted);
-    else if (!is_plain) text = SLICE("");
+    enum weir_status st = is_plain ? WEIR_OK : redact_text(e, text, &redacted);
+    lack(e->step, st);
+    if (!is_plain) text = st == WEIR_OK ? weir_buf_slice(&redacted) : SLICE("");
     put_message(&body, e, text, false);
     if (weir_buf_status(&body) != WEIR_OK) {
         weir_buf_reset(&body);
         text.len = token_cut(text, SHORT_TEXT_BYTES);
         put_message(&body, e, text, true);
     }
+    lack(e->step, weir_buf_status(&body));
     flow_put(e->step, message_key(id, e->conversation.id, e->conversation.n_messages),
              DOC_ANY_VERSION, weir_buf_slice(&body));
     e->conversation.n_messages++;
@@ -205,6 +215,7 @@ static void keep_conversation(struct ending *e)
     if (weir_buf_status(&body) == WEIR_OK)
         flow_put(e->step, conversation_key(e->conversation.id), e->doc.doc.version,
                  weir_buf_slice(&body));
+    lack(e->step, weir_buf_status(&body));
     weir_buf_fini(&body);
 }
 
@@ -325,6 +336,19 @@ static void emit_last(const struct ending *e)
 
 /* ---- all of it ---- */
 
+/* Nobody needs to know any more that it is read. */
+static enum weir_status forget_readers(struct ending *e)
+{
+    struct doc doc;
+    if (!e->chats->is_shared) return WEIR_OK;
+    enum weir_status st = store_doc_get(e->chats->store, reader_key(flow_id(e->step)), &doc);
+    if (st == WEIR_OK) {
+        flow_remove(e->step, reader_key(flow_id(e->step)), DOC_ANY_VERSION);
+        doc_fini(&doc);
+    }
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
 static enum weir_status load(struct ending *e)
 {
     struct weir_slice id = weir_json_text(weir_json_get_str(e->input, "conversation"));
@@ -351,6 +375,7 @@ void reply_on_end(struct flow_step *s, const struct flow_end *end)
     if (st == WEIR_NOT_FOUND || st == WEIR_CORRUPT) st = WEIR_OK;
     if (has_conversation) st = mark_unsent(&e);
     if (st == WEIR_OK && e.reply && e.input) st = close_question(&e);
+    if (st == WEIR_OK) st = forget_readers(&e);
     if (st == WEIR_OK) {
         if (has_conversation) {
             keep_message(&e);

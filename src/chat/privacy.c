@@ -44,7 +44,9 @@ static enum weir_status audit(struct pass *p, const char *action, const char *de
                                           .decider = decider,
                                           .path = "chat",
                                           .report = report});
-    return store_commit_wait(p->chats->store, c).status;
+    enum weir_status st = store_commit_wait(p->chats->store, c).status;
+    if (st == WEIR_OK) audit_written(action);
+    return st;
 }
 
 /* Whether such an event was sent since the last tool came to its end. */
@@ -84,7 +86,7 @@ static enum weir_status tell_map(struct pass *p, struct weir_slice request)
     weir_json_put_key(&json, "source");
     weir_json_put_str(&json, "dlp");
     weir_json_put_end_object(&json);
-    if (st == WEIR_OK) st = pass_emit(p, "privacy_token_map", &json);
+    if (st == WEIR_OK) st = reply_emit(p, "privacy_token_map", &json);
     /* Values were in it. */
     if (tokens.ptr) explicit_bzero(tokens.ptr, tokens.len);
     weir_buf_fini(&tokens);
@@ -112,7 +114,7 @@ static enum weir_status tell_resolved(struct pass *p, enum decision_choice choic
     weir_json_put_key(&json, "categories");
     guard_report_put_categories(report, &json);
     weir_json_put_end_object(&json);
-    st = pass_emit(p, "dlp_resolved", &json);
+    st = reply_emit(p, "dlp_resolved", &json);
     weir_buf_fini(&json);
     atomic_fetch_add(&p->chats->n_redacted, n);
     return st;

@@ -10,6 +10,12 @@
  *   waiting    decision_at               the deadline is committed; then, or answered before: it
  *                                        goes on
  *   ended      forget_at                 when the end is durable, the run's pin goes
+ *   elsewhere  read_at                   if it has readers here, "chat_reader" is put anew
+ *
+ * At a shared store a reply may be read at another node than it runs at. That one puts a document
+ * three times in each grace time, and the one where it runs looks whether that has changed before
+ * it gives the reply up: so this takes between one and two grace times. A run that has gone to
+ * another node is not ours to give up.
  */
 #include "base/check.h"
 #include "base/mem.h"
@@ -23,7 +29,7 @@ enum { FORGET_MS = 5000 /* after the end, and between two looks whether that is 
 static void set_due(struct chats *c, struct reply *r)
 {
     uint64_t due = UINT64_MAX;
-    int64_t times[] = {r->grace_at, r->decision_at, r->forget_at};
+    int64_t times[] = {r->grace_at, r->decision_at, r->forget_at, r->read_at};
     for (size_t i = 0; i < sizeof times / sizeof *times; i++)
         if (times[i] > 0 && (uint64_t)times[i] < due) due = (uint64_t)times[i];
     heap_move(&c->timers, &r->timer, due);
@@ -161,6 +167,12 @@ void reply_ended(struct chats *c, struct weir_slice message)
     pthread_mutex_unlock(&c->lock);
 }
 
+/* Others are to know that it is read here. */
+static void begin_telling(struct chats *c, struct reply *r)
+{
+    if (c->is_shared && !r->is_running && r->read_at == 0) r->read_at = now(c);
+}
+
 void chats_readers(struct chats *c, struct weir_slice message, int change)
 {
     pthread_mutex_lock(&c->lock);
@@ -169,6 +181,7 @@ void chats_readers(struct chats *c, struct weir_slice message, int change)
     /* One that there was no memory for is not counted when it leaves. */
     if (r && change < 0 && r->n_readers > 0) r->n_readers--;
     else if (change < 0) r = NULL;
+    if (r && change > 0) begin_telling(c, r);
     if (r) set_grace(c, r);
     if (r && change < 0) unpin(c, r);
     pthread_mutex_unlock(&c->lock);
@@ -230,7 +243,10 @@ static void on_expired(void *user, const struct commit_result *result)
     struct expiry *e = user;
     struct chats *c = e->chats;
     enum weir_status st = result->status;
-    if (st == WEIR_OK) atomic_fetch_add(&c->n_timed_out, 1);
+    if (st == WEIR_OK) {
+        atomic_fetch_add(&c->n_timed_out, 1);
+        decision_written(DECISION_TIMEOUT);
+    }
     commit_free(e->commit);
     /* Answered before, or written now: it goes on. All else is tried again. */
     if (st == WEIR_OK || st == WEIR_NOT_FOUND) reply_wake(c, weir_slice_of(e->message));
@@ -283,6 +299,101 @@ static void abandon(struct chats *c, struct reply *r)
     pthread_mutex_lock(&c->lock);
 }
 
+/* ---- readers at other nodes ---- */
+
+struct doc_key reader_key(struct weir_slice message)
+{
+    return (struct doc_key){SLICE("chat_reader"), message};
+}
+
+/* That a reply is read here, on its way into the store. */
+struct telling {
+    struct chats *chats;
+    struct commit *commit;
+    char message[CHAT_MESSAGE_LEN + 1];
+};
+
+/* WEIR_NOT_FOUND: it has ended, and nobody needs to know. */
+static enum weir_status decide_telling(void *user, struct commit_view *view, struct commit *c)
+{
+    const struct telling *t = user;
+    struct weir_slice message = weir_slice_of(t->message);
+    enum weir_status st = flow_is_wanted(view, message);
+    if (st == WEIR_OK)
+        commit_put(c, reader_key(message), DOC_ANY_VERSION, (struct weir_slice){0}, SLICE("{}"));
+    return st;
+}
+
+static void on_told(void *user, const struct commit_result *result)
+{
+    struct telling *t = user;
+    struct chats *c = t->chats;
+    pthread_mutex_lock(&c->lock);
+    struct reply *r = map_get(&c->replies, weir_slice_of(t->message));
+    if (r && (result->status == WEIR_NOT_FOUND || result->status == WEIR_CANCELLED)) {
+        r->read_at = 0;
+        set_due(c, r);
+    }
+    c->n_expiring--;
+    pthread_cond_signal(&c->due);
+    pthread_mutex_unlock(&c->lock);
+    commit_free(t->commit);
+    mem_free(t);
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void tell_read(struct chats *c, struct reply *r, int64_t now_ms)
+{
+    bool is_wanted = r->n_readers > 0 && !r->is_running;
+    struct telling *t = is_wanted ? mem_zalloc(sizeof *t) : NULL;
+    struct commit *commit = t ? commit_new(0) : NULL;
+    r->read_at = is_wanted ? now_ms + c->options.grace_ms / 3 : 0;
+    set_due(c, r);
+    if (!commit) {
+        mem_free(t);
+        return;
+    }
+    *t = (struct telling){.chats = c, .commit = commit};
+    memcpy(t->message, r->id, sizeof t->message);
+    c->n_expiring++;
+    pthread_mutex_unlock(&c->lock);
+    commit_decide(commit, false, decide_telling, t);
+    store_commit(c->store, commit, on_told, t);
+    pthread_mutex_lock(&c->lock);
+}
+
+/* With the lock, which it gives up meanwhile; the run's pin keeps the reply. */
+static bool is_read_elsewhere(struct chats *c, struct reply *r)
+{
+    struct doc doc;
+    pthread_mutex_unlock(&c->lock);
+    enum weir_status st = store_doc_get(c->store, reader_key(weir_slice_of(r->id)), &doc);
+    int64_t version = st == WEIR_OK ? doc.version : 0;
+    if (st == WEIR_OK) doc_fini(&doc);
+    pthread_mutex_lock(&c->lock);
+    /* What cannot be looked at now is looked at later. */
+    bool is_read = version != r->told_version || (st != WEIR_OK && st != WEIR_NOT_FOUND);
+    r->told_version = version;
+    return is_read;
+}
+
+/* With the lock, which it gives up meanwhile. */
+static void end_grace(struct chats *c, struct reply *r)
+{
+    if (c->is_shared && r->n_attempts == 0) {
+        r->is_running = false;
+        r->grace_at = 0;
+        set_due(c, r);
+        unpin(c, r);
+    } else if (c->is_shared && is_read_elsewhere(c, r)) {
+        set_grace(c, r);
+    } else if (r->grace_at > 0 && r->grace_at <= now(c)) {
+        abandon(c, r);
+    }
+}
+
+/* ---- what is due, by the timer ---- */
+
 /* Its log says so, and whoever needs it from now on finds it there. */
 static bool is_durable_end(struct chats *c, const char *id)
 {
@@ -296,9 +407,7 @@ static bool is_durable_end(struct chats *c, const char *id)
 static void go_on_deleting(struct chats *c, const char *conversation)
 {
     enum weir_status st = chats_finish_deletion(c, weir_slice_of(conversation));
-    if (st != WEIR_OK)
-        TRACE(c->options.trace, TRACE_WARN, "chat", "a deletion waits for the next start",
-              trace_str("why", weir_slice_of(weir_status_text(st))));
+    if (st != WEIR_OK) chats_delete_later(c, st);
 }
 
 /* With the lock, which it gives up meanwhile; the run's pin keeps the reply. */
@@ -331,7 +440,8 @@ void replies_fire(struct chats *c, int64_t now_ms)
         struct reply *r = CONTAINER_OF(node, struct reply, timer);
         if (is_due(r->forget_at, now_ms)) forget(c, r, now_ms);
         else if (is_due(r->decision_at, now_ms)) expire(c, r, now_ms);
-        else if (is_due(r->grace_at, now_ms)) abandon(c, r);
+        else if (is_due(r->grace_at, now_ms)) end_grace(c, r);
+        else if (is_due(r->read_at, now_ms)) tell_read(c, r, now_ms);
         else set_due(c, r);
     }
 }

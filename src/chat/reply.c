@@ -46,7 +46,7 @@ enum weir_status pass_note(struct pass *p, const char *type, struct weir_slice j
     return st;
 }
 
-enum weir_status pass_emit(struct pass *p, const char *type, struct weir_buf *json)
+enum weir_status reply_emit(struct pass *p, const char *type, struct weir_buf *json)
 {
     enum weir_status st = weir_buf_status(json);
     if (st == WEIR_OK) st = pass_note(p, type, weir_buf_slice(json));
@@ -63,8 +63,10 @@ static void put_token(struct weir_buf *json, struct weir_slice text)
 }
 
 /* With a lock of the workflow's engine: an event that is made is one that is sent. */
-void reply_put_token(struct asker *a, struct weir_buf *json, struct weir_slice text)
+void reply_put_token(struct asker *a, struct weir_buf *json, enum model_delta kind,
+                     struct weir_slice text)
 {
+    (void)kind;
     struct attempt *attempt = a->user;
     struct reply *r = attempt->reply;
     put_token(json, text);
@@ -109,7 +111,7 @@ enum weir_status pass_say(struct pass *p, struct weir_slice text)
         size_t n = token_cut(text, TOKEN_BYTES);
         weir_buf_reset(&json);
         put_token(&json, slice_of(text.ptr, n));
-        st = pass_emit(p, "token", &json);
+        st = reply_emit(p, "token", &json);
         text = slice_from(text, n);
     }
     weir_buf_fini(&json);
@@ -160,23 +162,6 @@ static bool is_true(const struct weir_json *json, const char *key)
     return weir_json_type_of(weir_json_get_str(json, key)) == WEIR_JSON_TRUE;
 }
 
-static void put_block(struct weir_buf *out, const char *role, struct weir_slice text)
-{
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "role");
-    weir_json_put_str(out, role);
-    weir_json_put_key(out, "content");
-    weir_json_put_begin_array(out);
-    weir_json_put_begin_object(out);
-    weir_json_put_key(out, "type");
-    weir_json_put_str(out, "text");
-    weir_json_put_key(out, "text");
-    weir_json_put_string(out, text);
-    weir_json_put_end_object(out);
-    weir_json_put_end_array(out);
-    weir_json_put_end_object(out);
-}
-
 /* What is new has its values again, for the look at it. */
 static enum weir_status add_text(struct pass *p, bool is_user, bool is_new, struct weir_slice text)
 {
@@ -189,7 +174,7 @@ static enum weir_status add_text(struct pass *p, bool is_user, bool is_new, stru
         text = weir_buf_slice(&plain);
     }
     enum weir_status st = weir_buf_status(&plain);
-    if (st == WEIR_OK) put_block(&p->messages, is_user ? "user" : "assistant", text);
+    if (st == WEIR_OK) model_message_put(&p->messages, is_user ? "user" : "assistant", text);
     weir_buf_fini(&plain);
     return st == WEIR_OK ? weir_buf_status(&p->messages) : st;
 }
@@ -332,7 +317,7 @@ static enum weir_status ask_model(struct pass *p)
         if (f->answer.stop == MODEL_STOP_CUT) {
             add_answer(p, f);
             p->fresh_at = p->messages.len;
-            put_block(&p->messages, "user", weir_slice_of(go_on));
+            model_message_put(&p->messages, "user", weir_slice_of(go_on));
             p->round++;
         } else if (wants_tools && p->n_rounds < CHAT_TOOL_ROUNDS) {
             add_answer(p, f);
@@ -425,6 +410,7 @@ static struct attempt *attempt_new(struct flow_step *s)
     transcript_fini(&a->reply->transcript);
     pthread_mutex_unlock(&a->reply->lock);
     pthread_mutex_lock(&c->lock);
+    a->reply->n_attempts++;
     list_push_back(&c->attempts, &a->node);
     pthread_mutex_unlock(&c->lock);
     return a;
@@ -437,6 +423,9 @@ static void attempt_free(struct attempt *a)
     guard_free(a->guard);
     values_unref(a->chats, a->leaving);
     weir_buf_fini(&a->out);
+    pthread_mutex_lock(&a->chats->lock);
+    a->reply->n_attempts--;
+    pthread_mutex_unlock(&a->chats->lock);
     reply_unpin(a->chats, a->reply);
     mem_free(a);
 }
@@ -500,7 +489,8 @@ static void run_part(struct flow_step *s, size_t i)
     if (a->is_waiting) a->status = WEIR_PENDING;
     if (a->status == WEIR_OK) return;
     weir_buf_fini(&a->out);
-    if (a->status == WEIR_PENDING) flow_part_wait(s, i);
+    if (a->status == WEIR_PENDING && a->is_waiting) flow_part_rest(s, i);
+    else if (a->status == WEIR_PENDING) flow_part_wait(s, i);
 }
 
 static void run_reply(struct flow_step *s)

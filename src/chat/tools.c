@@ -13,6 +13,7 @@
 #include "agent/tool.h"
 #include "base/slice.h"
 #include "chat/chat_impl.h"
+#include "codec/json_member.h"
 
 enum { TOOL_ID_BYTES = 16, RESULT_BYTES = 8 * TOOL_RESULT_BYTES };
 
@@ -75,7 +76,7 @@ static enum weir_status tell_call(struct work *w)
     enum weir_status st = weir_buf_status(&args);
     if (st == WEIR_OK) st = put_redacted(p, true, weir_buf_slice(&args), &json);
     weir_json_put_end_object(&json);
-    if (st == WEIR_OK) st = pass_emit(p, "tool_call", &json);
+    if (st == WEIR_OK) st = reply_emit(p, "tool_call", &json);
     weir_buf_fini(&json);
     weir_buf_fini(&args);
     return st;
@@ -93,7 +94,7 @@ static void tell_progress(void *user, struct weir_slice label, unsigned percent)
     weir_json_put_key(&json, "percent");
     weir_json_put_uint(&json, percent);
     weir_json_put_end_object(&json);
-    w->status = pass_emit(w->pass, "progress", &json);
+    w->status = reply_emit(w->pass, "progress", &json);
     weir_buf_fini(&json);
 }
 
@@ -102,12 +103,6 @@ static bool is_cited(const struct transcript *t, struct weir_slice json)
     for (const struct said *s = t->first; s; s = s->next)
         if (weir_slice_is(s->type, "citation") && slice_eq(s->json, json)) return true;
     return false;
-}
-
-static void put_member(struct weir_buf *json, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(json, key);
-    weir_json_put_string(json, text);
 }
 
 /* Each once in a reply, and only for those who want them. */
@@ -121,13 +116,13 @@ static void tell_citation(void *user, struct weir_slice source_id, struct weir_s
     weir_buf_init(&plain, CHAT_EVENT_BYTES);
     weir_buf_init(&json, CHAT_EVENT_BYTES);
     weir_json_put_begin_object(&plain);
-    put_member(&plain, "sourceId", source_id);
-    put_member(&plain, "title", title);
-    put_member(&plain, "snippet", snippet);
+    member_string(&plain, "sourceId", source_id);
+    member_string(&plain, "title", title);
+    member_string(&plain, "snippet", snippet);
     weir_json_put_end_object(&plain);
     w->status = put_redacted(p, false, weir_buf_slice(&plain), &json);
     if (w->status == WEIR_OK && !is_cited(&p->reply->transcript, weir_buf_slice(&json)))
-        w->status = pass_emit(p, "citation", &json);
+        w->status = reply_emit(p, "citation", &json);
     weir_buf_fini(&plain);
     weir_buf_fini(&json);
 }
@@ -140,7 +135,7 @@ static enum weir_status tell_result(struct work *w, struct weir_slice result)
     weir_json_put_key(&json, "result");
     enum weir_status st = put_redacted(w->pass, false, result, &json);
     weir_json_put_end_object(&json);
-    if (st == WEIR_OK) st = pass_emit(w->pass, "tool_result", &json);
+    if (st == WEIR_OK) st = reply_emit(w->pass, "tool_result", &json);
     weir_buf_fini(&json);
     return st;
 }
@@ -155,7 +150,7 @@ static enum weir_status tell_error(struct work *w, const char *why)
     weir_json_put_key(&json, "error");
     enum weir_status st = put_redacted(w->pass, false, weir_buf_slice(&quoted), &json);
     weir_json_put_end_object(&json);
-    if (st == WEIR_OK) st = pass_emit(w->pass, "tool_error", &json);
+    if (st == WEIR_OK) st = reply_emit(w->pass, "tool_error", &json);
     weir_buf_fini(&json);
     weir_buf_fini(&quoted);
     return st;
@@ -277,9 +272,9 @@ static void put_block(struct pass *p, struct weir_slice use_id, struct weir_slic
 {
     struct weir_buf *out = &p->messages;
     weir_json_put_begin_object(out);
-    put_member(out, "type", SLICE("tool_result"));
-    put_member(out, "tool_use_id", use_id);
-    put_member(out, "content", text);
+    member_string(out, "type", SLICE("tool_result"));
+    member_string(out, "tool_use_id", use_id);
+    member_string(out, "content", text);
     if (is_error) {
         weir_json_put_key(out, "is_error");
         weir_json_put_bool(out, true);
@@ -321,7 +316,7 @@ enum weir_status tools_answer(struct pass *p, const struct weir_json *content, b
     weir_buf_reset(&p->preview);
     p->fresh_at = out->len;
     weir_json_put_begin_object(out);
-    put_member(out, "role", SLICE("user"));
+    member_string(out, "role", SLICE("user"));
     weir_json_put_key(out, "content");
     weir_json_put_begin_array(out);
     for (const struct weir_json *b = weir_json_first(content); st == WEIR_OK && b;
@@ -330,8 +325,8 @@ enum weir_status tools_answer(struct pass *p, const struct weir_json *content, b
             st = add_result(p, b);
     if (is_last) {
         weir_json_put_begin_object(out);
-        put_member(out, "type", SLICE("text"));
-        put_member(out, "text", weir_slice_of(enough));
+        member_string(out, "type", SLICE("text"));
+        member_string(out, "text", weir_slice_of(enough));
         weir_json_put_end_object(out);
     }
     weir_json_put_end_array(out);

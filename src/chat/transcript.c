@@ -58,20 +58,6 @@ enum weir_status transcript_add(struct transcript *t, struct weir_slice type,
     return WEIR_OK;
 }
 
-/* The rest of the line that begins so; empty: the event has none. */
-static struct weir_slice line_of(struct weir_slice event, const char *name)
-{
-    size_t n_name = strlen(name);
-    while (event.len > 0) {
-        const char *lf = memchr(event.ptr, '\n', event.len);
-        size_t len = lf ? (size_t)(lf - event.ptr) : event.len;
-        if (len >= n_name && memcmp(event.ptr, name, n_name) == 0)
-            return slice_of(event.ptr + n_name, len - n_name);
-        event = slice_from(event, len < event.len ? len + 1 : len);
-    }
-    return (struct weir_slice){0};
-}
-
 static enum weir_status add_events(struct transcript *t, struct weir_slice events)
 {
     enum weir_status st = WEIR_OK;
@@ -79,7 +65,8 @@ static enum weir_status add_events(struct transcript *t, struct weir_slice event
         size_t len = chunk_event_length(events);
         if (len == 0) return WEIR_CORRUPT;
         struct weir_slice event = slice_of(events.ptr, len);
-        st = transcript_add(t, line_of(event, "event: "), line_of(event, "data: "));
+        st = transcript_add(t, chunk_event_line(event, "event: "),
+                            chunk_event_line(event, "data: "));
         events = slice_from(events, len);
     }
     return st;

@@ -21,21 +21,29 @@ struct doc_key map_key(struct weir_slice conversation)
     return (struct doc_key){SLICE("shield_map"), conversation};
 }
 
-enum weir_status values_load(struct chats *c, struct weir_slice conversation, struct guard **out)
+/* body.len == 0: there is no map. */
+static enum weir_status unseal(struct chats *c, struct weir_slice conversation,
+                               struct weir_slice body, struct guard **out)
 {
-    struct doc doc;
+    enum weir_status st = WEIR_OK;
     *out = guard_new(c->options.policy);
     if (!*out) return WEIR_NOMEM;
-    enum weir_status st = store_doc_get(c->store, map_key(conversation), &doc);
-    if (st == WEIR_NOT_FOUND) return WEIR_OK;
-    if (st == WEIR_OK) {
-        st = guard_unseal(*out, c->options.vault, conversation, doc.body);
-        if (st == WEIR_NOT_FOUND) st = WEIR_CORRUPT; /* its key is gone: no such map any more */
-        doc_fini(&doc);
-    }
+    if (body.len > 0) st = guard_unseal(*out, c->options.vault, conversation, body);
     if (st == WEIR_OK) return WEIR_OK;
     guard_free(*out);
     *out = NULL;
+    return st == WEIR_NOT_FOUND ? WEIR_CORRUPT : st; /* its key is gone: no such map any more */
+}
+
+enum weir_status values_load(struct chats *c, struct weir_slice conversation, struct guard **out)
+{
+    struct doc doc = {0};
+    *out = NULL;
+    enum weir_status st = store_doc_get(c->store, map_key(conversation), &doc);
+    if (st == WEIR_NOT_FOUND) return unseal(c, conversation, SLICE(""), out);
+    if (st != WEIR_OK) return st;
+    st = unseal(c, conversation, doc.body, out);
+    doc_fini(&doc);
     return st;
 }
 
@@ -79,8 +87,12 @@ struct snapshot *values_ref(struct chats *c, struct reply *r)
     return s;
 }
 
-/* Takes the guard over; it is the reply's newest from now on. */
-static enum weir_status hand_out(struct chats *c, struct reply *r, struct guard *g)
+/*
+ * Takes the guard over; it is the reply's newest from now on. One that was read, with a version, is
+ * so only if what there is was read too, and earlier; or if it was read that there is no map any
+ * more, which is so for good.
+ */
+static enum weir_status hand_out(struct chats *c, struct reply *r, struct guard *g, int64_t version)
 {
     const struct guard *key = g;
     struct snapshot *s = mem_zalloc(sizeof *s);
@@ -88,9 +100,12 @@ static enum weir_status hand_out(struct chats *c, struct reply *r, struct guard 
         guard_free(g);
         return WEIR_NOMEM;
     }
-    *s = (struct snapshot){.guard = g, .reply = r, .n_refs = 1};
+    *s = (struct snapshot){.guard = g, .reply = r, .version = version, .n_refs = 1};
     pthread_mutex_lock(&c->lock);
-    enum weir_status st = map_put(&c->snapshots, key_of(&key), s);
+    int64_t there = r->values ? r->values->version : OWN_VALUES;
+    bool is_older = version != OWN_VALUES && r->values &&
+                    (there >= version || (there == OWN_VALUES && version != NO_VALUES));
+    enum weir_status st = is_older ? WEIR_EXISTS : map_put(&c->snapshots, key_of(&key), s);
     if (st == WEIR_OK) {
         values_unref_locked(c, r->values);
         r->values = s;
@@ -100,13 +115,13 @@ static enum weir_status hand_out(struct chats *c, struct reply *r, struct guard 
         guard_free(g);
         mem_free(s);
     }
-    return st;
+    return st == WEIR_EXISTS ? WEIR_OK : st;
 }
 
 enum weir_status values_publish(struct chats *c, struct reply *r, const struct guard *g)
 {
     struct guard *copy = guard_copy(g);
-    return copy ? hand_out(c, r, copy) : WEIR_NOMEM;
+    return copy ? hand_out(c, r, copy, OWN_VALUES) : WEIR_NOMEM;
 }
 
 void values_restore_text(const struct guard *g, enum restore_form form, struct weir_slice text,
@@ -120,45 +135,106 @@ void values_restore_text(const struct guard *g, enum restore_form form, struct w
 
 /* ---- for readers ---- */
 
-static enum weir_status find_conversation(struct chats *c, struct weir_slice message,
+static enum weir_status find_conversation(struct chats *c, struct reply *r,
                                           char out[CHAT_CONVERSATION_BYTES])
 {
     struct chat_doc doc;
-    enum weir_status st = chat_doc_get(c->store, reply_key(message), &doc);
+    pthread_mutex_lock(&c->lock);
+    memcpy(out, r->conversation, sizeof r->conversation);
+    pthread_mutex_unlock(&c->lock);
+    if (out[0]) return WEIR_OK;
+    enum weir_status st = chat_doc_get(c->store, reply_key(weir_slice_of(r->id)), &doc);
     struct weir_slice id = weir_json_text(weir_json_get_str(doc.json, "conversation"));
     if (st == WEIR_OK && id.len >= CHAT_CONVERSATION_BYTES) st = WEIR_CORRUPT;
     if (st == WEIR_OK) {
         memcpy(out, id.ptr, id.len);
         out[id.len] = 0;
+        /* Before the map is read: whoever changes it then tells that it is stale again. */
+        reply_belongs(c, r, id);
     }
     chat_doc_fini(&doc);
     return st;
 }
 
-/* Of a reply that no run of ours has handed out anything for. */
-static enum weir_status load_for_readers(struct chats *c, struct reply *r)
+/* Whether a map that is not there is none yet, or was removed: see delete.c. */
+static enum weir_status find_removed(struct chats *c, struct weir_slice conversation,
+                                     int64_t *version)
 {
-    char conversation[CHAT_CONVERSATION_BYTES];
-    struct guard *g;
-    enum weir_status st = find_conversation(c, weir_slice_of(r->id), conversation);
-    if (st == WEIR_OK) st = values_load(c, weir_slice_of(conversation), &g);
-    if (st != WEIR_OK) return st;
-    reply_belongs(c, r, weir_slice_of(conversation));
-    struct snapshot *newer = values_ref(c, r);
-    if (!newer) return hand_out(c, r, g);
-    values_unref(c, newer);
-    guard_free(g);
-    return WEIR_OK;
+    struct chat_doc doc;
+    struct conversation v = {0};
+    enum weir_status st = chat_doc_get(c->store, conversation_key(conversation), &doc);
+    if (st == WEIR_OK && !conversation_read(doc.json, conversation, &v)) st = WEIR_CORRUPT;
+    if (st == WEIR_NOT_FOUND || (st == WEIR_OK && v.is_closed)) *version = NO_VALUES;
+    chat_doc_fini(&doc);
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
 }
 
-const struct guard *chats_guard(struct chats *c, struct weir_slice message)
+/* Of a reply that no run of ours hands out anything for. `old`: what there is; NULL: nothing. */
+static enum weir_status load_for_readers(struct chats *c, struct reply *r,
+                                         const struct snapshot *old)
+{
+    char name[CHAT_CONVERSATION_BYTES];
+    struct doc doc = {0};
+    struct guard *g = NULL;
+    enum weir_status st = find_conversation(c, r, name);
+    struct weir_slice conversation = weir_slice_of(name);
+    if (st != WEIR_OK) return st;
+    st = store_doc_get(c->store, map_key(conversation), &doc);
+    bool is_there = st == WEIR_OK;
+    int64_t version = is_there ? doc.version : 0;
+    /* What a run of ours had is never older than a map that is there. */
+    bool is_same = old && is_there && (old->version == OWN_VALUES || old->version == version);
+    if (st == WEIR_NOT_FOUND) st = old ? find_removed(c, conversation, &version) : WEIR_OK;
+    if (st == WEIR_OK && !is_same)
+        st = unseal(c, conversation, is_there ? doc.body : SLICE(""), &g);
+    if (st == WEIR_OK && !is_same) st = hand_out(c, r, g, version);
+    if (is_there) doc_fini(&doc);
+    return st;
+}
+
+/*
+ * Another node may have changed the map: where the reply runs it grows, and anybody may remove it
+ * later. Whoever begins to read looks at it, whether that was told or not. What a run of ours hands
+ * out is newer than any map, for as long as that goes on. When the map cannot be read now, whoever
+ * reads on does so with what there is, and the next one who asks tries again.
+ */
+static struct snapshot *renewed(struct chats *c, struct reply *r, struct snapshot *s, bool begins)
+{
+    pthread_mutex_lock(&c->lock);
+    bool is_newest =
+        s->version == NO_VALUES || (s->version == OWN_VALUES && r->is_running && !r->has_ended);
+    bool is_stale = !is_newest && (r->is_stale || (begins && c->is_shared));
+    if (is_stale) r->is_stale = false;
+    pthread_mutex_unlock(&c->lock);
+    if (!is_stale) return s;
+    bool is_read = load_for_readers(c, r, s) == WEIR_OK;
+    pthread_mutex_lock(&c->lock);
+    r->is_stale |= !is_read;
+    pthread_mutex_unlock(&c->lock);
+    struct snapshot *newest = is_read || !begins ? values_ref(c, r) : NULL;
+    values_unref(c, s);
+    return newest;
+}
+
+static const struct guard *find_guard(struct chats *c, struct weir_slice message, bool begins)
 {
     struct reply *r = reply_pin(c, message);
     if (!r) return NULL;
     struct snapshot *s = values_ref(c, r);
-    if (!s && load_for_readers(c, r) == WEIR_OK) s = values_ref(c, r);
+    if (s) s = renewed(c, r, s, begins);
+    else if (load_for_readers(c, r, NULL) == WEIR_OK) s = values_ref(c, r);
     if (!s) reply_unpin(c, r);
     return s ? s->guard : NULL;
+}
+
+const struct guard *chats_guard(struct chats *c, struct weir_slice message)
+{
+    return find_guard(c, message, true);
+}
+
+const struct guard *chats_guard_again(struct chats *c, struct weir_slice message)
+{
+    return find_guard(c, message, false);
 }
 
 void chats_guard_release(struct chats *c, const struct guard *g)

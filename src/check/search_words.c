@@ -7,6 +7,7 @@
 
 #include "base/slice.h"
 #include "check/search_impl.h"
+#include "codec/json_member.h"
 #include "data/day.h"
 
 enum { WORDS_BYTES = 4096, WEEK = 7 };
@@ -218,12 +219,6 @@ static void put_count(struct weir_buf *out, const char *key, size_t n)
     weir_json_put_uint(out, n);
 }
 
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 static void put_weekday_list(struct weir_buf *out, uint8_t weekdays)
 {
     weir_json_put_key(out, "weekdays");
@@ -236,10 +231,10 @@ static void put_weekday_list(struct weir_buf *out, uint8_t weekdays)
 /* What a test or a hypothesis is about. */
 static void put_subject(struct weir_buf *out, const struct hypothesis *h)
 {
-    put_text(out, "kind", search_kind_name(h->kind));
-    put_text(out, "metric", h->x->name);
+    member_str(out, "kind", search_kind_name(h->kind));
+    member_str(out, "metric", h->x->name);
     if (h->kind == SEARCH_PAIR) {
-        put_text(out, "metric_y", h->y->name);
+        member_str(out, "metric_y", h->y->name);
         weir_json_put_key(out, "lag");
         weir_json_put_int(out, h->lag);
     }
@@ -252,7 +247,7 @@ static void put_gates(struct weir_buf *out, const struct verdict *v)
     weir_json_put_key(out, "gates");
     weir_json_put_begin_object(out);
     for (size_t i = 0; i < N_GATES; i++)
-        put_text(out, gate_name((enum gate_name)i), gate_status_name(v->gates[i].status));
+        member_str(out, gate_name((enum gate_name)i), gate_status_name(v->gates[i].status));
     weir_json_put_end_object(out);
 }
 
@@ -262,11 +257,11 @@ static void put_hypothesis(struct weir_buf *out, const struct hypothesis *h, siz
     weir_json_put_begin_object(out);
     put_count(out, "rank", rank);
     put_subject(out, h);
-    put_text(out, "words", h->words);
-    put_text(out, "verdict", verdict_name(h->verdict));
-    put_text(out, "assessment", h->gates.assessment);
+    member_str(out, "words", h->words);
+    member_str(out, "verdict", verdict_name(h->verdict));
+    member_str(out, "assessment", h->gates.assessment);
     put_number(out, "estimate", h->estimate);
-    if (has_unit) put_text(out, "unit", h->x->daily == DAILY_CIRCULAR ? "min" : h->x->unit);
+    if (has_unit) member_str(out, "unit", h->x->daily == DAILY_CIRCULAR ? "min" : h->x->unit);
     put_number(out, "size", h->size);
     put_number(out, "p_search", h->p_search);
     put_number(out, "q_search", h->q_search);
@@ -314,7 +309,7 @@ static void put_test(struct weir_buf *out, const struct search_result *r,
     put_number(out, "n_eff", (double)t->n_eff);
     put_number(out, "p", t->p);
     put_number(out, "q", t->q);
-    put_text(out, "outcome", search_outcome_name((enum search_outcome)t->outcome));
+    member_str(out, "outcome", search_outcome_name((enum search_outcome)t->outcome));
     weir_json_put_end_object(out);
 }
 
@@ -340,7 +335,7 @@ void search_put(struct weir_buf *out, const struct search_result *r, bool with_l
     put_count(out, "tests", r->n_tests);
     put_count(out, "skipped", r->n_skipped);
     put_counts(out, r);
-    put_text(out, "words", r->words);
+    member_str(out, "words", r->words);
     weir_json_put_key(out, "hypotheses");
     weir_json_put_begin_array(out);
     for (size_t i = 0; i < r->n; i++) put_hypothesis(out, &r->hypotheses[i], i + 1);

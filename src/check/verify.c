@@ -307,7 +307,8 @@ static bool is_time_of_day(const struct ledger_entry *e, struct weir_slice unit)
         return true;
     const struct metric *m = metric_find(e->metric.len > 0 ? e->metric : end);
     return m && m->daily == DAILY_CIRCULAR &&
-           !word_in(end, "sd|se|mad|iqr|diff|difference|change|slope|lo|hi|trend|spread");
+           !word_in(end, "sd|se|mad|iqr|diff|difference|change|slope|slope_month|lo|hi|ci_low|"
+                         "ci_high|trend|spread|range|cv|pct|ratio|r|count|share|streak");
 }
 
 /* An entry as minutes, which it is anyway where nothing else is said; false: it is no time. */
@@ -338,7 +339,8 @@ static double clock_distance(const struct number *n, const struct ledger_entry *
     for (size_t i = 0; i < 2 && is_duration; i++) {
         double off = fabs(n->duration[i] - fabs(minutes));
         double allowed = fmax(RELATIVE * fabs(minutes), i == 0 ? 0.5 : 0); /* hh:mm to the minute */
-        if (off <= allowed) best = fmin(best, off / DAY_MINUTES);
+        /* Behind any time of day: 00:01 is nearer to 00:02 than to one of anything else. */
+        if (off <= allowed) best = fmin(best, 1 + off / DAY_MINUTES);
     }
     return best;
 }

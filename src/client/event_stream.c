@@ -317,7 +317,8 @@ static struct weir_slice or_empty(const char *text)
 
 static size_t text_bytes(const struct weir_event_stream_options *o)
 {
-    size_t n = o->url.len + o->key.len + o->id.len + o->body.len + or_empty(o->ca_file).len + 5;
+    size_t n = o->url.len + o->key.len + o->id.len + o->body.len + or_empty(o->ca_file).len +
+               or_empty(o->socket).len + o->query.len + 7;
     for (size_t i = 0; i < o->n_fields; i++)
         n += weir_slice_of(o->fields[i].name).len + o->fields[i].value.len + 2;
     return n;
@@ -333,6 +334,9 @@ static void copy_options(struct weir_event_stream *s, const struct weir_event_st
     s->options.body = copy(&at, o->body);
     struct weir_slice ca_file = copy(&at, or_empty(o->ca_file));
     s->options.ca_file = o->ca_file ? ca_file.ptr : NULL;
+    struct weir_slice socket = copy(&at, or_empty(o->socket));
+    s->options.socket = o->socket ? socket.ptr : NULL;
+    s->options.query = copy(&at, o->query);
     s->options.fields = s->fields;
     s->options.last_event_id = SLICE(""); /* the resume has it */
     for (size_t i = 0; i < o->n_fields; i++) {

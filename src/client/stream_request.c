@@ -44,7 +44,7 @@ bool stream_request_can_be(const struct weir_event_stream_options *options)
     struct weir_slice id = options->id;
     bool can_be = options->on_event && stream_request_url_can_be(options->url) &&
                   is_one_line(options->key) && is_one_line(options->last_event_id) &&
-                  options->n_fields <= FETCH_MAX_FIELDS - OWN_FIELDS;
+                  is_one_line(options->query) && options->n_fields <= FETCH_MAX_FIELDS - OWN_FIELDS;
     if (has_id(options->kind)) can_be = can_be && id.len > 0 && id.len <= MAX_ID_BYTES;
     for (size_t i = 0; can_be && i < options->n_fields; i++)
         can_be = options->fields[i].name && is_one_line(options->fields[i].value);
@@ -79,8 +79,12 @@ static void put_url(const struct weir_event_stream *s, struct weir_buf *out)
     weir_buf_append_str(out, paths[kind]);
     put_escaped(out, s->options.id);
     if (kind == WEIR_STREAM_TURN) weir_buf_append_str(out, "/events");
-    if (kind == WEIR_STREAM_SESSION && s->resume.last_seq > 0)
+    bool has_place = kind == WEIR_STREAM_SESSION && s->resume.last_seq > 0;
+    if (has_place)
         weir_buf_printf(out, "?lastEventId=%llu", (unsigned long long)s->resume.last_seq);
+    if (s->options.query.len == 0) return;
+    weir_buf_append_char(out, has_place || kind == WEIR_STREAM_CHAT ? '&' : '?');
+    weir_buf_append_slice(out, s->options.query);
 }
 
 /* ---- the fields ---- */
@@ -149,6 +153,7 @@ void stream_request_fill(const struct weir_event_stream *s, struct weir_buf *out
     request->url = slice_of(out->ptr, marks.key);
     request->body = s->options.body;
     request->ca_file = s->options.ca_file;
+    request->socket = s->options.socket;
     request->limits = (struct fetch_limits){
         .connect_ms = or_default(limits->connect_ms, CONNECT_MS),
         .first_byte_ms =

@@ -5,6 +5,7 @@
  */
 #include <stdio.h>
 
+#include "base/clock.h"
 #include "base/slice.h"
 #include "client/ui_state_impl.h"
 
@@ -71,41 +72,92 @@ static void take_error(struct weir_ui *s, const struct weir_json *data)
 
 /* ---- what is pushed ---- */
 
+/* A line for each argument; whoever allows it is to see all that there is room for. */
+static void set_detail(struct weir_ui_ask *a, const struct weir_json *args)
+{
+    struct weir_buf lines;
+    weir_buf_init(&lines, WEIR_UI_DETAIL_BYTES * WEIR_UI_OPTIONS);
+    bool is_object = weir_json_type_of(args) == WEIR_JSON_OBJECT;
+    const struct weir_json *v = is_object ? weir_json_first(args) : args;
+    for (; v; v = is_object ? weir_json_next(v) : NULL) {
+        if (lines.len > 0) weir_buf_append_char(&lines, '\n');
+        if (is_object) weir_buf_append_slice(&lines, weir_json_key(v));
+        weir_buf_append_str(&lines, is_object ? ": " : "");
+        if (weir_json_type_of(v) == WEIR_JSON_STRING)
+            weir_buf_append_slice(&lines, weir_json_text(v));
+        else weir_json_put_value(&lines, v);
+    }
+    a->is_cut = weir_buf_status(&lines) != WEIR_OK || lines.len >= sizeof a->detail;
+    weir_ui_label_set(a->detail, sizeof a->detail, slice_of(lines.ptr, lines.len));
+    weir_buf_fini(&lines);
+}
+
 static void take_approval_required(struct weir_ui *s, const struct weir_json *data)
 {
     char text[WEIR_UI_LABEL_BYTES];
-    char arguments[WEIR_UI_LABEL_BYTES / 2];
+    char arguments[WEIR_UI_LABEL_BYTES - WEIR_UI_NAME_BYTES];
     char name[WEIR_UI_NAME_BYTES];
-    char reason[WEIR_UI_LABEL_BYTES / 4];
     const struct weir_json *request = weir_json_get_str(data, "request");
+    const struct weir_json *args = weir_json_get_str(request, "args");
     weir_ui_label_set(name, sizeof name, ui_text_of(request, "toolName"));
-    weir_ui_label_set(reason, sizeof reason, ui_text_of(request, "reason"));
-    ui_label_json(arguments, sizeof arguments, weir_json_get_str(request, "args"));
-    snprintf(text, sizeof text, "%s %s%s%s", name, arguments, reason[0] != '\0' ? ": " : "",
-             reason);
-    ui_ask_open(s, WEIR_UI_ASK_APPROVAL, ui_text_of(request, "approvalId"), weir_slice_of(text));
+    ui_label_json(arguments, sizeof arguments, args);
+    snprintf(text, sizeof text, "%s %s", name, arguments);
+    struct weir_ui_ask *a = ui_ask_open(s, WEIR_UI_ASK_APPROVAL, ui_text_of(request, "approvalId"),
+                                        weir_slice_of(text));
+    weir_ui_label_set(a->tool, sizeof a->tool, ui_text_of(request, "toolName"));
+    weir_ui_label_set(a->reason, sizeof a->reason, ui_text_of(request, "reason"));
+    set_detail(a, args);
 }
 
-static void settle(struct weir_ui *s, struct weir_slice id, struct weir_slice answer)
+/* How it was settled, in words. */
+static struct weir_slice settled(struct weir_slice answer)
+{
+    static const struct {
+        const char *answer, *words;
+    } all[] = {
+        {"allow", "allowed"},
+        {"deny", "denied"},
+        {"user", "answered"},
+        {"timeout-default", "nobody answered, so the default counts"},
+        {"timeout-no-default", "nobody answered"},
+        {"cancel", "cancelled"},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (weir_slice_is(answer, all[i].answer)) return weir_slice_of(all[i].words);
+    return answer;
+}
+
+static void settle(struct weir_ui *s, struct weir_slice id, struct weir_slice answer,
+                   struct weir_slice by)
 {
     struct weir_ui_ask *a = ui_ask_find(s, id);
-    if (a) ui_ask_settle(a, answer);
+    if (!a) return;
+    ui_ask_settle(a, settled(answer));
+    weir_ui_label_set(a->by, sizeof a->by, by);
 }
 
 static void take_approval_resolved(struct weir_ui *s, const struct weir_json *data)
 {
-    settle(s, ui_text_of(data, "approvalId"), ui_text_of(data, "decision"));
+    settle(s, ui_text_of(data, "approvalId"), ui_text_of(data, "decision"),
+           ui_text_of(data, "decidedBy"));
 }
 
 static void take_clarify_request(struct weir_ui *s, const struct weir_json *data)
 {
-    ui_ask_open(s, WEIR_UI_ASK_QUESTION, ui_text_of(data, "requestId"),
-                ui_text_of(data, "question"));
+    struct weir_ui_ask *a = ui_ask_open(s, WEIR_UI_ASK_QUESTION, ui_text_of(data, "requestId"),
+                                        ui_text_of(data, "question"));
+    const struct weir_json *option = weir_json_first(weir_json_get_str(data, "options"));
+    for (; option && a->n_options < WEIR_UI_OPTIONS; option = weir_json_next(option))
+        weir_ui_label_set(a->options[a->n_options++], WEIR_UI_LABEL_BYTES, weir_json_text(option));
+    const struct weir_json *answer = weir_json_get_str(data, "default");
+    a->has_default = weir_json_type_of(answer) == WEIR_JSON_STRING;
+    weir_ui_label_set(a->default_answer, sizeof a->default_answer, weir_json_text(answer));
+    if (!clock_parse(ui_text_of(data, "defaultDeadlineAt"), &a->deadline_ms)) a->deadline_ms = 0;
 }
 
 static void take_clarify_resolved(struct weir_ui *s, const struct weir_json *data)
 {
-    settle(s, ui_text_of(data, "requestId"), ui_text_of(data, "source"));
+    settle(s, ui_text_of(data, "requestId"), ui_text_of(data, "source"), SLICE(""));
 }
 
 /* A notice with what the members of this name say. */

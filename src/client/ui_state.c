@@ -291,14 +291,15 @@ static struct weir_ui_ask *add_ask(struct weir_ui *s)
     return &s->asks[s->n_asks++];
 }
 
-void ui_ask_open(struct weir_ui *s, enum weir_ui_ask_kind kind, struct weir_slice id,
-                 struct weir_slice text)
+struct weir_ui_ask *ui_ask_open(struct weir_ui *s, enum weir_ui_ask_kind kind, struct weir_slice id,
+                                struct weir_slice text)
 {
     struct weir_ui_ask *a = ui_ask_find(s, id);
     if (!a) a = add_ask(s);
     *a = (struct weir_ui_ask){.kind = kind, .is_open = true};
     weir_ui_label_set(a->id, sizeof a->id, id);
     weir_ui_label_set(a->text, sizeof a->text, text);
+    return a;
 }
 
 void ui_ask_settle(struct weir_ui_ask *ask, struct weir_slice answer)

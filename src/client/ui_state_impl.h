@@ -37,8 +37,8 @@ void ui_progress_set(struct weir_ui *s, struct weir_ui_tool *t, struct weir_slic
 void ui_state_answer_is(struct weir_ui *s, struct weir_slice answer);
 
 /* Something to wait for, and its end: by id. */
-void ui_ask_open(struct weir_ui *s, enum weir_ui_ask_kind kind, struct weir_slice id,
-                 struct weir_slice text);
+struct weir_ui_ask *ui_ask_open(struct weir_ui *s, enum weir_ui_ask_kind kind, struct weir_slice id,
+                                struct weir_slice text);
 void ui_ask_settle(struct weir_ui_ask *ask, struct weir_slice answer);
 struct weir_ui_ask *ui_ask_find(struct weir_ui *s, struct weir_slice id);
 

@@ -132,7 +132,8 @@ bool http_list_has(struct weir_slice list, const char *lower_token);
 
 /*
  * Whether Accept allows a media type (in lower case) by name or by range; the most exact entry
- * decides, q=0 forbids, empty allows nothing. Parameters but q do not count.
+ * decides, q=0 forbids, empty allows nothing. Parameters but q do not count. And whether
+ * Accept-Encoding allows a coding, "gzip".
  */
 bool http_accepts(struct weir_slice accept, const char *media_type);
 

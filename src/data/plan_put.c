@@ -6,15 +6,10 @@
 #include <math.h>
 #include <stdio.h>
 
+#include "codec/json_member.h"
 #include "data/plan_impl.h"
 
 /* ---- plans ---- */
-
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
 
 static void put_count(struct weir_buf *out, const char *key, uint32_t n)
 {
@@ -26,7 +21,7 @@ static void put_count(struct weir_buf *out, const char *key, uint32_t n)
 static void put_word(struct weir_buf *out, const char *key, const char *const *words,
                      unsigned value)
 {
-    if (words[value][0]) put_text(out, key, words[value]);
+    if (words[value][0]) member_str(out, key, words[value]);
 }
 
 static void put_flag(struct weir_buf *out, const char *key, bool is_set)
@@ -41,7 +36,7 @@ static void put_day(struct weir_buf *out, const char *key, int32_t day)
     char text[DAY_TEXT_BYTES];
     if (day == DAY_NONE) return;
     day_format(text, day);
-    put_text(out, key, text);
+    member_str(out, key, text);
 }
 
 static void put_window(struct weir_buf *out, const struct plan_window *w)
@@ -75,7 +70,7 @@ static void put_value(struct weir_buf *out, double value, bool is_clock)
 static void put_having(struct weir_buf *out, const struct plan_having *h, bool is_clock)
 {
     if (h->cmp == CMP_NONE) return;
-    put_text(out, "cmp", plan_compare_words[h->cmp]);
+    member_str(out, "cmp", plan_compare_words[h->cmp]);
     weir_json_put_key(out, "value");
     if (h->cmp == CMP_BETWEEN) weir_json_put_begin_array(out);
     put_value(out, h->value, is_clock);
@@ -111,12 +106,12 @@ static void put_condition(struct weir_buf *out, const struct plan_condition *c)
     weir_json_put_begin_object(out);
     switch (c->kind) {
     case WHERE_METRIC:
-        put_text(out, "metric", c->metric->name);
+        member_str(out, "metric", c->metric->name);
         put_having(out, &c->having, c->metric->daily == DAILY_CIRCULAR);
         break;
     case WHERE_WORKOUT:
-        put_text(out, "workout", c->activity ? c->activity->name : "any");
-        if (c->field != FIELD_SESSIONS) put_text(out, "field", plan_field_words[c->field]);
+        member_str(out, "workout", c->activity ? c->activity->name : "any");
+        if (c->field != FIELD_SESSIONS) member_str(out, "field", plan_field_words[c->field]);
         put_having(out, &c->having, false);
         break;
     case WHERE_WEEKDAY: put_weekdays(out, c->set); break;
@@ -141,12 +136,12 @@ static void put_where(struct weir_buf *out, const struct plan_where *where)
 static void put_subject(struct weir_buf *out, const struct plan *p)
 {
     if (p->subject == PLAN_OF_METRIC) {
-        put_text(out, "metric", p->metric->name);
+        member_str(out, "metric", p->metric->name);
     } else if (p->subject == PLAN_OF_LAB) {
-        put_text(out, "lab", p->analyte ? p->analyte->name : p->lab);
+        member_str(out, "lab", p->analyte ? p->analyte->name : p->lab);
     } else {
-        put_text(out, "workouts", p->activity ? p->activity->name : "any");
-        put_text(out, "field", plan_field_words[p->field]);
+        member_str(out, "workouts", p->activity ? p->activity->name : "any");
+        member_str(out, "field", plan_field_words[p->field]);
     }
 }
 
@@ -160,7 +155,7 @@ static bool is_for(const char *member, enum plan_op op)
 static void put_stat(struct weir_buf *out, const struct plan *p)
 {
     if (!is_for("stat", p->op)) return;
-    put_text(out, "stat", plan_stat_words[p->stat]);
+    member_str(out, "stat", plan_stat_words[p->stat]);
     if (p->stat != STAT_QUANTILE) return;
     weir_json_put_key(out, "quantile");
     weir_json_put_double(out, p->quantile);
@@ -190,20 +185,20 @@ static void put_choices(struct weir_buf *out, const struct plan *p)
     bool is_streak = p->op == PLAN_STREAK;
     if (is_for("pick", p->op))
         put_word(out, "pick", is_streak ? plan_streak_words : plan_pick_words, p->pick);
-    if (is_for("answer", p->op) && p->wants_date) put_text(out, "answer", "date");
+    if (is_for("answer", p->op) && p->wants_date) member_str(out, "answer", "date");
     if (p->op == PLAN_EXTREME) put_count(out, "rank", p->rank);
     if (is_for("limit", p->op)) put_count(out, "limit", p->limit);
-    if (p->op == PLAN_LIST && p->by_value) put_text(out, "sort", "value");
+    if (p->op == PLAN_LIST && p->by_value) member_str(out, "sort", "value");
     if (p->op == PLAN_LIST) put_flag(out, "descending", p->descending);
     if (p->op == PLAN_ROLLING) put_count(out, "days", p->days);
-    if (p->op == PLAN_GROUP) put_text(out, "by", plan_group_words[p->group]);
+    if (p->op == PLAN_GROUP) member_str(out, "by", plan_group_words[p->group]);
     if (is_for("result", p->op) && p->result != RESULT_DIFFERENCE)
-        put_text(out, "result", plan_result_words[p->result]);
+        member_str(out, "result", plan_result_words[p->result]);
 }
 
 static void put_relation(struct weir_buf *out, const struct plan *p)
 {
-    if (p->op == PLAN_CORRELATE) put_text(out, "with", p->with->name);
+    if (p->op == PLAN_CORRELATE) member_str(out, "with", p->with->name);
     if (p->op == PLAN_CORRELATE && p->lag != 0) {
         weir_json_put_key(out, "lag_days");
         weir_json_put_int(out, p->lag);
@@ -219,7 +214,7 @@ static void put_relation(struct weir_buf *out, const struct plan *p)
 void plan_put(struct weir_buf *out, const struct plan *p)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "op", plan_op_words[p->op]);
+    member_str(out, "op", plan_op_words[p->op]);
     put_subject(out, p);
     put_stat(out, p);
     if (!is_open(&p->window)) put_window(out, &p->window);
@@ -231,7 +226,7 @@ void plan_put(struct weir_buf *out, const struct plan *p)
     put_choices(out, p);
     put_b(out, p);
     put_relation(out, p);
-    if (p->unit && is_for("unit", p->op)) put_text(out, "unit", p->unit);
+    if (p->unit && is_for("unit", p->op)) member_str(out, "unit", p->unit);
     weir_json_put_end_object(out);
 }
 
@@ -250,7 +245,7 @@ static void put_span(struct weir_buf *out, const char *key, int32_t from, int32_
 static void put_row(struct weir_buf *out, const struct plan_row *row)
 {
     weir_json_put_begin_object(out);
-    if (row->key) put_text(out, "key", row->key);
+    if (row->key) member_str(out, "key", row->key);
     put_day(out, "date", row->day);
     if (!isnan(row->value)) {
         weir_json_put_key(out, "value");
@@ -286,8 +281,8 @@ static void put_answer_value(struct weir_buf *out, const struct plan_answer *a)
         day_format(day, a->date);
         weir_json_put_str(out, day);
     }
-    put_text(out, "unit", a->unit);
-    if (a->clock) put_text(out, "clock", a->clock);
+    member_str(out, "unit", a->unit);
+    if (a->clock) member_str(out, "clock", a->clock);
     put_day(out, "date", a->date);
 }
 
@@ -303,7 +298,7 @@ static void put_notes(struct weir_buf *out, const struct plan_answer *a)
 void plan_put_answer(struct weir_buf *out, const struct plan *plan, const struct plan_answer *a)
 {
     weir_json_put_begin_object(out);
-    if (a->kind == VALUE_NONE) put_text(out, "unanswerable", a->reason);
+    if (a->kind == VALUE_NONE) member_str(out, "unanswerable", a->reason);
     weir_json_put_key(out, "plan");
     plan_put(out, plan);
     if (a->kind != VALUE_NONE) {

@@ -168,6 +168,7 @@ static bool is_zone_name(const char *name)
 {
     size_t len = strnlen(name, NAME_BYTES);
     if (len == 0 || len == NAME_BYTES || name[0] == '/') return false;
+    if (name[len - 1] == '/' || strstr(name, "//")) return false; /* one spelling of each */
     for (size_t i = 0; i < len; i++)
         if (!is_zone_char(name[i])) return false;
     return true;

@@ -24,7 +24,7 @@
  * them (FAN_INBOX_BYTES), and asks the store instead; nobody misses an event by that.
  *
  * Only `wake` is called from other threads. Everything else: the fan's thread; hub_news()
- * the committer's.
+ * the committer's; hub_wants_log() and hub_each_log() any.
  */
 #pragma once
 
@@ -50,6 +50,20 @@ void hub_free(struct hub *h);
 
 /* A store_news_fn; its user is the hub. */
 void hub_news(void *hub, const struct store_news *news, size_t n);
+
+/*
+ * Others write to the store, too: from now on the hub knows which logs have tails. Before any
+ * sub_open(). WEIR_NOMEM.
+ */
+WEIR_MUST_CHECK enum weir_status hub_share(struct hub *h);
+
+/*
+ * Whether a fan has a tail of this log, in a hub that is shared: one that others wrote to is of no
+ * interest else. hub_each_log() calls for all those of one of STORE_LOG_PARTS parts; it must be
+ * short, and the name is borrowed. Any thread.
+ */
+bool hub_wants_log(struct hub *h, struct weir_slice log);
+void hub_each_log(struct hub *h, unsigned part, store_log_fn each, void *arg);
 
 /* From now on the fans of this hub read from this store. Before any sub_open(). */
 void hub_start(struct hub *h, struct store *store);
@@ -103,6 +117,7 @@ struct sub {
     bool is_from_latest : 1; /* and `next` is not known yet */
     bool is_confirmed : 1;   /* the store was asked again about an id beyond the newest */
     bool is_resting : 1;
+    bool is_exact : 1; /* the store is to be asked, whatever the tail knows */
 };
 
 enum { SUB_FROM_LATEST = 0 };
@@ -114,6 +129,14 @@ enum { SUB_FROM_LATEST = 0 };
  */
 WEIR_MUST_CHECK enum weir_status sub_open(struct fan *f, struct sub *sub, struct weir_slice log,
                                           uint64_t from, sub_ready_fn on_ready);
+
+/*
+ * The same for those to whom it matters what is the newest event: in a hub that is shared the
+ * store is asked, so that they see whatever any node had acknowledged when they came.
+ */
+WEIR_MUST_CHECK enum weir_status sub_open_exact(struct fan *f, struct sub *sub,
+                                                struct weir_slice log, uint64_t from,
+                                                sub_ready_fn on_ready);
 void sub_close(struct sub *sub);
 
 /*

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the files of the fan-out share. hub.c is the only one that other threads enter; all
- * the rest belongs to the fan's thread.
+ * What the files of the fan-out share. hub.c and interest.c are the only ones that other threads
+ * enter; all the rest belongs to the fan's thread.
  *
  *   hub.c      batches of news, and the inbox of each fan
+ *   interest.c which logs have tails, for others to ask
  *   fan.c      a fan's life; taking what is in the inbox
  *   tail.c     what is known of a log, its window, and which one has to give way
  *   window.c   chunks in a row
@@ -66,6 +67,7 @@ struct hub {
     pthread_mutex_t lock; /* guards fans */
     struct list fans;
     struct store *store;
+    _Atomic(struct interest *) interest; /* NULL: nobody asks which logs have tails */
 };
 
 /* What an inbox held. */
@@ -90,6 +92,20 @@ void inbox_end_read(struct inbox *in, struct fetch *fetch); /* a reader's thread
 
 void hub_add(struct hub *h, struct fan *f);
 void hub_remove(struct hub *h, struct fan *f);
+
+/* ---- interest.c ---- */
+
+static inline struct interest *hub_interest(struct hub *h)
+{
+    return atomic_load_explicit(&h->interest, memory_order_acquire);
+}
+
+struct interest *interest_new(void);    /* NULL: no memory */
+void interest_free(struct interest *i); /* when it is empty; NULL is allowed */
+WEIR_MUST_CHECK enum weir_status interest_add(struct interest *i, struct weir_slice log);
+void interest_remove(struct interest *i, struct weir_slice log); /* once for each add */
+bool interest_has(struct interest *i, struct weir_slice log);
+void interest_each(struct interest *i, unsigned part, store_log_fn each, void *user);
 
 /* ---- window.c ---- */
 

@@ -207,8 +207,30 @@ void hub_free(struct hub *h)
 {
     if (!h) return;
     CHECK(list_is_empty(&h->fans));
+    interest_free(hub_interest(h));
     pthread_mutex_destroy(&h->lock);
     mem_free(h);
+}
+
+enum weir_status hub_share(struct hub *h)
+{
+    struct interest *i = interest_new();
+    if (!i) return WEIR_NOMEM;
+    CHECK(!hub_interest(h));
+    atomic_store_explicit(&h->interest, i, memory_order_release);
+    return WEIR_OK;
+}
+
+bool hub_wants_log(struct hub *h, struct weir_slice log)
+{
+    struct interest *i = hub_interest(h);
+    return i && interest_has(i, log);
+}
+
+void hub_each_log(struct hub *h, unsigned part, store_log_fn each, void *user)
+{
+    struct interest *i = hub_interest(h);
+    if (i) interest_each(i, part, each, user);
 }
 
 void hub_start(struct hub *h, struct store *store)

@@ -58,6 +58,10 @@ static bool ask(struct sub *s, uint64_t from, size_t max_bytes, enum fetch_share
 static bool place(struct sub *s)
 {
     struct tail *t = s->tail;
+    if (s->is_exact) {
+        s->is_exact = false;
+        if (!ask(s, 1, 0, FETCH_OWN)) return false;
+    }
     if (s->is_from_latest) s->next = t->last + 1;
     s->is_from_latest = false;
     if (s->next <= t->last + 1 || s->is_confirmed) return true;
@@ -112,8 +116,9 @@ void sub_call(struct sub *s)
 
 /* ---- life ---- */
 
-enum weir_status sub_open(struct fan *f, struct sub *sub, struct weir_slice log, uint64_t from,
-                          sub_ready_fn on_ready)
+static WEIR_MUST_CHECK enum weir_status open_at(struct fan *f, struct sub *sub,
+                                                struct weir_slice log, uint64_t from,
+                                                sub_ready_fn on_ready, bool is_exact)
 {
     CHECK(f->magic == FAN_MAGIC);
     struct tail *t;
@@ -129,8 +134,22 @@ enum weir_status sub_open(struct fan *f, struct sub *sub, struct weir_slice log,
     };
     tail_add_sub(t);
     fan_take(f); /* from here on each piece of news wakes the fan, and those before are in */
+    /* News of other nodes may be under way; a read that is begun for it is new enough. */
+    sub->is_exact = is_exact && hub_interest(f->hub) && (t->is_known || t->fetches);
     settle(sub);
     return WEIR_OK;
+}
+
+enum weir_status sub_open(struct fan *f, struct sub *sub, struct weir_slice log, uint64_t from,
+                          sub_ready_fn on_ready)
+{
+    return open_at(f, sub, log, from, on_ready, false);
+}
+
+enum weir_status sub_open_exact(struct fan *f, struct sub *sub, struct weir_slice log,
+                                uint64_t from, sub_ready_fn on_ready)
+{
+    return open_at(f, sub, log, from, on_ready, true);
 }
 
 void sub_close(struct sub *sub)

@@ -108,6 +108,11 @@ enum weir_status tail_get(struct fan *f, struct weir_slice log, struct tail **ou
     t->name_len = (unsigned char)log.len;
     memcpy(t->name, log.ptr, log.len);
     enum weir_status st = map_put(&f->tails, tail_name(t), t);
+    struct interest *interest = hub_interest(f->hub);
+    if (st == WEIR_OK && interest) {
+        st = interest_add(interest, log);
+        if (st != WEIR_OK) map_take(&f->tails, tail_name(t));
+    }
     if (st != WEIR_OK) {
         mem_free(t);
         return st;
@@ -127,6 +132,8 @@ void tail_free(struct tail *t)
     fetch_detach(t);
     empty(t);
     map_take(&f->tails, tail_name(t));
+    struct interest *interest = hub_interest(f->hub);
+    if (interest) interest_remove(interest, tail_name(t));
     if (f->tails.len == 0) atomic_store(&f->inbox->has_tails, false);
     t->magic = 0;
     mem_free(t);
@@ -208,17 +215,33 @@ static bool is_stale(const struct tail *t, uint64_t log_id)
 
 /*
  * A read can be ahead of the news: it saw that there is no log, and now the news are of one
- * that began before the tail did. That one was dropped by then.
+ * that began before the tail did. That one was dropped by then; or, where others write too, it is
+ * one that they made, and the news of that are still under way.
  */
 static bool is_of_the_past(const struct tail *t, const struct store_news *news)
 {
     return t->is_known && !t->exists && !news->is_made;
 }
 
+/* There was no log, whichever this had been; that has no id, so it is believed of a read alone. */
+static void take_doubt(struct tail *t)
+{
+    bool is_nothing_new = t->is_known && !t->exists;
+    if (!is_nothing_new) tail_forget(t);
+}
+
 void tail_take_news(struct tail *t, const struct store_news *news)
 {
     CHECK(t->magic == TAIL_MAGIC);
+    if (news->log_id == 0) {
+        take_doubt(t);
+        return;
+    }
     if (is_stale(t, news->log_id)) return;
+    if (!news->is_dropped && is_of_the_past(t, news) && hub_interest(t->fan->hub)) {
+        tail_forget(t); /* the store knows */
+        return;
+    }
     if (news->is_dropped || is_of_the_past(t, news)) {
         change_log(t, news->log_id, false);
         t->is_known = true;

@@ -14,6 +14,8 @@
 enum {
     DEFAULT_RUNS = 100 * 1000,
     DEFAULT_LEASE_MS = 30 * 1000,
+    SHARED_LEASE_MS = 6 * 1000, /* and a third of it until somebody looks: within 10 s */
+    DEFAULT_KEEP = 64,
     MAX_THREADS = 256,
     CANCEL_BYTES = 256, /* of the commit, about */
 };
@@ -80,11 +82,18 @@ static bool is_idle(const struct flow *f)
     return f->n_busy == 0 && f->n_attempts == 0 && f->n_refs == 0;
 }
 
+/* Nothing is under way but what waits for people, who will not come in time. */
+static bool is_at_rest(const struct flow *f)
+{
+    return f->n_busy == 0 && f->n_attempts == f->n_at_rest;
+}
+
 static void free_if_over_locked(struct run *r)
 {
     struct flow *f = r->flow;
     /* Who stops waits for all of it; who frees, for the references alone. */
-    if (f->is_stopping && (is_idle(f) || f->n_refs == 0)) pthread_cond_broadcast(&f->idle);
+    if (f->is_stopping && (is_idle(f) || f->n_refs == 0 || is_at_rest(f)))
+        pthread_cond_broadcast(&f->idle);
     if (r->is_dead && !r->is_busy && r->n_refs == 0) flow_run_free(r);
 }
 
@@ -124,9 +133,9 @@ void flow_forget(struct run *r)
     struct flow *f = r->flow;
     pthread_mutex_lock(&f->lock);
     if (map_get(&f->runs, run_id(r)) == r) map_take(&f->runs, run_id(r));
-    flow_timer_fini_locked(&r->pause);
-    flow_timer_fini_locked(&r->limit);
+    flow_timers_fini_locked(r);
     r->is_dead = true;
+    if (f->nodes && f->nodes->is_draining) pthread_cond_broadcast(&f->idle);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -147,12 +156,10 @@ static WEIR_MUST_CHECK enum weir_status add_locked(struct flow *f, struct run *r
 {
     if (f->is_stopping || atomic_load(&f->is_broken)) return WEIR_SHUTDOWN;
     if (f->runs.len >= f->options.max_runs) return WEIR_BUSY;
-    enum weir_status st = flow_timer_init_locked(&r->pause, r, false);
-    if (st == WEIR_OK) st = flow_timer_init_locked(&r->limit, r, true);
+    enum weir_status st = flow_timers_init_locked(r);
     if (st == WEIR_OK) st = map_put(&f->runs, run_id(r), r);
     if (st != WEIR_OK) {
-        flow_timer_fini_locked(&r->pause);
-        flow_timer_fini_locked(&r->limit);
+        flow_timers_fini_locked(r);
         return st;
     }
     atomic_fetch_add(&f->n_begun, 1);
@@ -178,7 +185,12 @@ static WEIR_MUST_CHECK enum weir_status begin(struct flow *f, struct weir_slice 
 
 enum weir_status flow_begin(struct flow *f, struct weir_slice id)
 {
-    return begin(checked(f), id, false);
+    return checked(f)->nodes && flow_share_out(f, id) ? WEIR_OK : begin(f, id, false);
+}
+
+enum weir_status flow_begin_here(struct flow *f, struct weir_slice id)
+{
+    return begin(f, id, false);
 }
 
 bool flow_may_go_on(struct flow *f)
@@ -231,26 +243,50 @@ struct cancelling {
     char id[FLOW_ID_BYTES];
 };
 
-/* By the committer: a run that is over cannot be cancelled. */
+static struct doc_key run_key(const char *kind, struct weir_slice id)
+{
+    return (struct doc_key){weir_slice_of(kind), id};
+}
+
+/* A run that is over cannot be cancelled. */
+enum weir_status flow_add_cancel(struct commit_view *view, struct commit *c, struct weir_slice id)
+{
+    struct doc doc;
+    enum weir_status st = commit_view_doc(view, run_key(flow_run_kind, id), &doc);
+    if (st == WEIR_OK)
+        commit_put(c, run_key(flow_cancel_kind, id), DOC_ANY_VERSION, (struct weir_slice){0},
+                   SLICE("{}"));
+    return st;
+}
+
+enum weir_status flow_is_wanted(struct commit_view *view, struct weir_slice id)
+{
+    struct doc doc;
+    enum weir_status st = commit_view_doc(view, run_key(flow_run_kind, id), &doc);
+    if (st != WEIR_OK) return st;
+    st = commit_view_doc(view, run_key(flow_cancel_kind, id), &doc);
+    if (st == WEIR_OK) return WEIR_CANCELLED;
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
+void flow_cancelled(struct flow *f, struct weir_slice id)
+{
+    pthread_mutex_lock(&checked(f)->lock);
+    struct run *r = map_get(&f->runs, id);
+    if (r) flow_abort_locked(r, ABORT_CANCEL);
+    pthread_mutex_unlock(&f->lock);
+}
+
 static enum weir_status decide_cancel(void *user, struct commit_view *view, struct commit *c)
 {
     const struct cancelling *w = user;
-    struct doc doc;
-    (void)c;
-    struct doc_key key = {weir_slice_of(flow_run_kind), slice_of(w->id, w->n_id)};
-    return commit_view_doc(view, key, &doc);
+    return flow_add_cancel(view, c, slice_of(w->id, w->n_id));
 }
 
 static void on_cancelled(void *user, const struct commit_result *result)
 {
     struct cancelling *w = user;
-    struct flow *f = w->flow;
-    if (result->status == WEIR_OK) {
-        pthread_mutex_lock(&f->lock);
-        struct run *r = map_get(&f->runs, slice_of(w->id, w->n_id));
-        if (r) flow_abort_locked(r, ABORT_CANCEL);
-        pthread_mutex_unlock(&f->lock);
-    }
+    if (result->status == WEIR_OK) flow_cancelled(w->flow, slice_of(w->id, w->n_id));
     w->done(w->user, result);
     commit_free(w->commit);
     mem_free(w);
@@ -271,8 +307,6 @@ void flow_cancel(struct flow *f, struct weir_slice id, commit_done_fn done, void
     *w = (struct cancelling){
         .flow = checked(f), .commit = c, .done = done, .user = user, .n_id = id.len};
     memcpy(w->id, id.ptr, id.len);
-    commit_put(c, (struct doc_key){weir_slice_of(flow_cancel_kind), id}, DOC_ANY_VERSION,
-               (struct weir_slice){0}, SLICE("{}"));
     commit_decide(c, false, decide_cancel, w);
     store_commit(f->store, c, on_cancelled, w);
 }
@@ -296,9 +330,12 @@ static void set_options(struct flow *f, const struct flow_options *options)
 {
     long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
     f->options = *options;
+    f->options.is_shared |= store_is_shared(f->store);
     if (!f->options.clock) f->options.clock = &clock_system;
     if (f->options.max_runs == 0) f->options.max_runs = DEFAULT_RUNS;
-    if (f->options.lease_ms == 0) f->options.lease_ms = DEFAULT_LEASE_MS;
+    if (f->options.lease_ms == 0)
+        f->options.lease_ms = f->options.is_shared ? SHARED_LEASE_MS : DEFAULT_LEASE_MS;
+    if (f->options.keep_runs == 0) f->options.keep_runs = DEFAULT_KEEP;
     if (f->options.n_threads == 0)
         f->options.n_threads = n_processors > 0 ? (unsigned)n_processors : 1;
     if (f->options.n_threads > MAX_THREADS) f->options.n_threads = MAX_THREADS;
@@ -318,11 +355,14 @@ enum weir_status flow_new(struct flow **out, struct store *store,
     struct flow *f = mem_zalloc(sizeof *f);
     *out = NULL;
     if (!f) return WEIR_NOMEM;
+    f->store = store;
     set_options(f, options);
     ulid_source_init(&source, f->options.clock);
-    enum weir_status st = ulid_next(&source, &holder);
+    enum weir_status st = options->holder ? ulid_parse(weir_slice_of(options->holder), &holder)
+                                          : ulid_next(&source, &holder);
     f->threads = mem_zalloc(f->options.n_threads * sizeof *f->threads);
     if (st == WEIR_OK && !f->threads) st = WEIR_NOMEM;
+    if (st == WEIR_OK && f->options.is_shared) st = flow_nodes_new(f);
     if (st != WEIR_OK) {
         mem_free(f->threads);
         mem_free(f);
@@ -330,14 +370,13 @@ enum weir_status flow_new(struct flow **out, struct store *store,
     }
     ulid_format(f->holder, holder);
     f->magic = FLOW_MAGIC;
-    f->store = store;
     f->random = hash_key_random().k0;
     f->renew_ns = clock_mono_ns(f->options.clock) + f->options.lease_ms * FLOW_NS_PER_MS / 3;
     init_locks(f);
     list_init(&f->queue);
     list_init(&f->suspects);
     map_init(&f->runs, f->options.max_runs);
-    heap_init(&f->timers, 2 * (size_t)f->options.max_runs);
+    heap_init(&f->timers, FLOW_TIMERS * (size_t)f->options.max_runs);
     *out = f;
     return WEIR_OK;
 }
@@ -359,22 +398,59 @@ enum weir_status flow_begin_again(struct flow *f, struct weir_slice id)
 enum weir_status flow_start(struct flow *f)
 {
     enum weir_status st = start_threads(checked(f));
-    return st == WEIR_OK ? flow_recover_all(f) : st;
+    if (st != WEIR_OK) return st;
+    return f->nodes ? flow_nodes_start(f) : flow_recover_all(f);
 }
 
 void flow_wake(struct flow *f)
 {
     pthread_mutex_lock(&checked(f)->lock);
     pthread_cond_signal(&f->due);
+    if (f->nodes) pthread_cond_signal(&f->nodes->woken);
     pthread_mutex_unlock(&f->lock);
 }
 
 /* With the lock. */
-static void wait_until_idle(struct flow *f, unsigned ms)
+static void wait_until(struct flow *f, bool (*is_so)(const struct flow *), unsigned ms)
 {
     struct timespec at = clock_deadline(ms);
     int error = 0;
-    while (!is_idle(f) && error == 0) error = pthread_cond_timedwait(&f->idle, &f->lock, &at);
+    while (!is_so(f) && error == 0) error = pthread_cond_timedwait(&f->idle, &f->lock, &at);
+}
+
+static bool is_drained(const struct flow *f)
+{
+    return f->runs.len == 0;
+}
+
+/* With the lock. Who computes comes to the end of its step, and who waits then is told then. */
+static void give_waiting_locked(struct flow *f)
+{
+    struct map_walk w = map_walk_begin(&f->runs);
+    while (map_walk_next(&f->runs, &w)) {
+        struct run *r = w.value;
+        if (r->is_waiting || !r->is_busy) flow_abort_locked(r, ABORT_GIVE);
+    }
+}
+
+bool flow_drain(struct flow *f, unsigned grace_ms)
+{
+    if (!checked(f)->nodes) return false;
+    pthread_mutex_lock(&f->lock);
+    bool was_draining = f->nodes->is_draining;
+    f->nodes->is_draining = true;
+    pthread_mutex_unlock(&f->lock);
+    /* The others must not give us theirs. What could not be told now is told with the lease. */
+    if (!was_draining) (void)flow_put_node(f, false);
+    pthread_mutex_lock(&f->lock);
+    bool has_others = flow_is_giving_locked(f);
+    if (has_others) {
+        give_waiting_locked(f);
+        wait_until(f, is_drained, grace_ms);
+    }
+    bool is_done = is_drained(f);
+    pthread_mutex_unlock(&f->lock);
+    return is_done;
 }
 
 void flow_stop(struct flow *f, unsigned grace_ms)
@@ -383,11 +459,11 @@ void flow_stop(struct flow *f, unsigned grace_ms)
     pthread_mutex_lock(&checked(f)->lock);
     bool was_stopping = f->is_stopping;
     f->is_stopping = true;
-    wait_until_idle(f, grace_ms / 2);
+    wait_until(f, is_at_rest, grace_ms / 2);
     if (!is_idle(f)) abort_all_locked(f, ABORT_STOP);
-    wait_until_idle(f, grace_ms - grace_ms / 2);
+    wait_until(f, is_idle, grace_ms - grace_ms / 2);
     pthread_mutex_unlock(&f->lock);
-    if (!was_stopping && !atomic_load(&f->is_broken)) flow_put_node(f, true);
+    if (!was_stopping && !atomic_load(&f->is_broken)) (void)flow_put_node(f, true);
 }
 
 static void join_all(struct flow *f)
@@ -397,6 +473,7 @@ static void join_all(struct flow *f)
     pthread_cond_broadcast(&f->filled);
     pthread_cond_broadcast(&f->due);
     pthread_mutex_unlock(&f->lock);
+    if (f->nodes) flow_nodes_join(f);
     for (unsigned i = 0; i < f->n_threads; i++) pthread_join(f->threads[i], NULL);
     if (f->has_timer_thread) pthread_join(f->timer_thread, NULL);
     /* The committer may still have something of ours. */
@@ -422,6 +499,7 @@ void flow_free(struct flow *f)
     heap_fini(&f->timers);
     while (map_walk_next(&f->runs, &w)) flow_run_free(w.value);
     map_fini(&f->runs);
+    flow_nodes_free(f);
     pthread_cond_destroy(&f->filled);
     pthread_cond_destroy(&f->due);
     pthread_cond_destroy(&f->idle);
@@ -446,4 +524,5 @@ void flow_stats(struct flow *f, struct flow_stats *out)
     out->n_steps = atomic_load(&f->n_steps);
     out->n_retries = atomic_load(&f->n_retries);
     out->n_fenced = atomic_load(&f->n_fenced);
+    out->n_given = atomic_load(&f->n_given);
 }

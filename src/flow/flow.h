@@ -20,9 +20,15 @@
  *   document "run-input" ID   for ever.
  *   document "step" ID/NN     of each step that is done, for ever: see flow_each_step().
  *   log                       its events; sealed at the end, unless it is of more than the run.
- * and document "run-node" HOLDER of each engine, the lease of all its runs at once.
+ * and document "run-node" HOLDER of each engine, the lease of all its runs at once. At a store that
+ * is shared also
+ *   document "run-offer" ID   while it is nobody's, and somebody is to take it.
  *
- * Several engines may share a store, each with workflows of its own.
+ * Several engines may share a store, each with workflows of its own; at a shared store engines of
+ * other processes have the same workflows. Each run is one engine's. An engine whose document has
+ * not changed for the time of the lease, by the clock of whoever looks, is dead, and its runs are
+ * divided among the living; no clocks are compared. An engine that finds that a run of its is
+ * somebody else's drops it at once. While a shared store is away, everything waits.
  *
  * Every commit of a run is fenced by the version of its document "run": somebody who lost the lease
  * (another node took the run up) cannot write to it any more.
@@ -35,9 +41,11 @@
  * is refused (WEIR_CONFLICT), or what it asked for could not be read. A crash does not count as
  * one of its attempts, but a step that was under way in FLOW_CRASHES crashes in a row ends its run
  * with WEIR_INTERNAL: no run can take a server down for ever. Those that were under way in three
- * are tried one after the other, for the sake of the innocent. While the disk is full or too much
- * waits to be committed, runs wait; when the store cannot write any more, they wait for the next
- * start.
+ * are tried one after the other, for the sake of the innocent. A step of which all that is left
+ * waits for people (flow_part_rest()) does nothing: no crash counts against it meanwhile but the
+ * first, and no other run waits for it. Before it goes on, it counts as under way again, durably.
+ * While the disk is full or too much waits to be committed, runs wait; when the store cannot write
+ * any more, they wait for the next start.
  *
  * flow_begin(), flow_cancel(), flow_stats(), flow_wake(): any thread. Of a step: one thread at a
  * time, but for its parts (see flow_parallel()) and for what may be called for one that waits:
@@ -67,6 +75,8 @@ enum {
     FLOW_OUTBOX_BYTES = 1 << 20,  /* events that may wait for the commit before; then emitters do */
     FLOW_PAUSE_MS = 600 * 1000,   /* longest pause before another attempt */
     FLOW_CRASHES = 10,            /* of the process in the same step, then it is given up */
+    FLOW_NODES = 256,             /* most engines with the same workflows at a store */
+    FLOW_ABOUT_BYTES = 512,       /* of what an engine says of itself */
 };
 
 /*
@@ -112,6 +122,10 @@ struct workflow {
      */
     void (*on_begin)(struct flow_step *s);
     void (*on_end)(struct flow_step *s, const struct flow_end *end);
+    /* The end is durable. By a thread of the pool, once, or never when a crash comes first. */
+    void (*on_ended)(void *user, struct weir_slice id);
+    /* It does not run here any more, and has not ended here: what is in memory of it may go. */
+    void (*on_left)(void *user, struct weir_slice id);
 };
 
 /* 0 or NULL in any field means its default. The workflows themselves are borrowed. */
@@ -120,23 +134,60 @@ struct flow_options {
     size_t n_workflows;
     unsigned n_threads; /* one for each processor */
     unsigned max_runs;  /* 100,000 in flight; then WEIR_BUSY from flow_begin() */
-    uint64_t lease_ms;  /* 30 s; renewed in time */
+    uint64_t lease_ms;  /* 30 s, 6 s at a shared store; renewed in time */
     const struct clock *clock;
     const struct trace *trace;
+    /* Of a shared store. */
+    bool is_shared;     /* as if it were one: for tests */
+    const char *holder; /* a ULID, the engine's name; NULL: a new one */
+    const char *about;  /* what flow_nodes() tells of it; NULL: nothing */
+    unsigned keep_runs; /* 64: so many are kept at least when others have far fewer */
+    /* Another engine is gone, and its runs are being taken: what it did besides is anybody's, too.
+     * By a thread of the engine's; may be told more often. */
+    void (*on_gone)(void *user);
+    /* Others are in flow_nodes() than before. Likewise; at the start, too, by whoever starts it. */
+    void (*on_nodes)(void *user);
+    void *user;
 };
 
 WEIR_MUST_CHECK enum weir_status flow_new(struct flow **out, struct store *store,
                                           const struct flow_options *options);
 WEIR_MUST_CHECK enum weir_status flow_start(struct flow *f);
 /*
- * No step begins any more. Those under way may reach their end; after half of `grace_ms` they are
- * aborted. Returns when none is under way, or after `grace_ms`.
+ * No step begins any more. Those under way may reach their end; after half of `grace_ms`, or when
+ * all that is left waits for people, they are aborted. Returns when none is under way, or after
+ * `grace_ms`.
  */
 void flow_stop(struct flow *f, unsigned grace_ms);
 /* When nobody will call flow_resume() any more. Waits for steps that run. NULL is allowed. */
 void flow_free(struct flow *f);
 /* The clock has jumped: for whoever moves it. */
 void flow_wake(struct flow *f);
+
+/*
+ * For whoever is told by the store that others changed documents: short, any thread. n == 0: any
+ * may have changed. Without it, everything takes longer, and is right.
+ */
+void flow_docs_changed(struct flow *f, const struct doc_key *keys, size_t n);
+/*
+ * All runs go on at other nodes: at once those that wait for people or for models, the others at
+ * the end of their step; new ones, too. Returns when none is left, or after `grace_ms`; whether
+ * none is. False at once when there is nobody else. May be called again, for what could not be
+ * given then.
+ */
+bool flow_drain(struct flow *f, unsigned grace_ms);
+/* It drains, and there is somebody whom its runs go to. */
+bool flow_is_giving(struct flow *f);
+
+/* The engines that live and have these workflows, this one first, then by their names. */
+struct flow_node {
+    char id[27];
+    unsigned n_runs;
+    bool is_draining;
+    char about[FLOW_ABOUT_BYTES];
+};
+size_t flow_nodes(struct flow *f, struct flow_node *out, size_t max);
+bool flow_is_shared(const struct flow *f);
 
 /* A run for a commit. Everything is copied. */
 struct flow_new_run {
@@ -145,7 +196,9 @@ struct flow_new_run {
     struct weir_slice log;
     struct weir_slice input; /* JSON */
 };
-void flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall_ms);
+/* WEIR_NOMEM: nothing of the commit may happen. */
+WEIR_MUST_CHECK enum weir_status flow_add_run(struct commit *c, const struct flow_new_run *run,
+                                              int64_t wall_ms);
 /*
  * Its commit is durable; short, also inside a `done`. WEIR_BUSY, WEIR_SHUTDOWN, WEIR_NOMEM: it
  * waits for the next start.
@@ -157,6 +210,17 @@ WEIR_MUST_CHECK enum weir_status flow_begin(struct flow *f, struct weir_slice id
  * `done` is called. WEIR_NOT_FOUND: there is no such run in flight.
  */
 void flow_cancel(struct flow *f, struct weir_slice id, commit_done_fn done, void *user);
+
+/*
+ * The same inside of a commit that is decided when its turn comes: flow_add_cancel() in `decide`,
+ * which says WEIR_NOT_FOUND when there is no such run in flight, and flow_cancelled() when that is
+ * durable. flow_is_wanted(): it is in flight, and nobody has wished that it ends.
+ */
+WEIR_MUST_CHECK enum weir_status flow_add_cancel(struct commit_view *view, struct commit *c,
+                                                 struct weir_slice id);
+void flow_cancelled(struct flow *f, struct weir_slice id);
+/* WEIR_OK, WEIR_NOT_FOUND, WEIR_CANCELLED; what the store says. */
+WEIR_MUST_CHECK enum weir_status flow_is_wanted(struct commit_view *view, struct weir_slice id);
 
 /* ---- for steps ---- */
 
@@ -187,6 +251,9 @@ void flow_emit(struct flow_step *s, const char *type, struct weir_slice json);
 void flow_put(struct flow_step *s, struct doc_key key, int64_t expected_version,
               struct weir_slice body);
 void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_version);
+/* An event of another log, which is committed together with the output; type NULL: it has none. */
+void flow_append(struct flow_step *s, struct weir_slice log, const char *type,
+                 struct weir_slice json);
 double flow_cost(const struct flow_step *s); /* of the run so far */
 /* By on_begin or on_end: what it needs cannot be had now. Its call is made again, later. */
 void flow_hook_fail(struct flow_step *s, enum weir_status st);
@@ -236,6 +303,11 @@ struct arena *flow_part_arena(struct flow_step *s, size_t i);
  * has returned. When no part runs, nothing that was read stays in memory.
  */
 void flow_part_wait(struct flow_step *s, size_t i);
+/*
+ * The same for a part that waits for people, while nothing works for it that could end the process.
+ * Who waits for a model or a tool is under way: the answer is read here, the tool runs next to us.
+ */
+void flow_part_rest(struct flow_step *s, size_t i);
 void flow_part_resume(struct flow_step *s, size_t i);
 /*
  * Before flow_parallel(): `abort` is called at most once, by any thread, when the step is to end
@@ -276,7 +348,7 @@ WEIR_MUST_CHECK enum weir_status flow_each_step(struct store *store, struct weir
                                                 flow_step_fn each, void *user);
 
 struct flow_stats {
-    uint64_t n_begun, n_completed, n_failed, n_recovered, n_steps, n_retries, n_fenced;
+    uint64_t n_begun, n_completed, n_failed, n_recovered, n_steps, n_retries, n_fenced, n_given;
     unsigned n_in_flight, n_waiting, n_running;
 };
 void flow_stats(struct flow *f, struct flow_stats *out);

@@ -39,17 +39,18 @@ static enum weir_status fence(void *run, struct commit_view *view, struct commit
     struct run *r = run;
     struct doc doc;
     (void)c;
+    r->sees_lost = r->sees_cancel = false;
     enum weir_status st = commit_view_doc(view, key_of(flow_run_kind, r), &doc);
     if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
     if (st == WEIR_NOT_FOUND || doc.version != r->version) {
-        r->is_lost = true;
+        r->sees_lost = true;
         return WEIR_CONFLICT;
     }
     if (r->flight != FLIGHT_FINAL || r->final != FINAL_END || r->ends_cancelled) return WEIR_OK;
     st = commit_view_doc(view, key_of(flow_cancel_kind, r), &doc);
     if (st == WEIR_NOT_FOUND) return WEIR_OK;
     if (st != WEIR_OK) return st;
-    r->found_cancel = true;
+    r->sees_cancel = true;
     return WEIR_CANCELLED;
 }
 
@@ -94,6 +95,12 @@ static enum weir_status add_frame(struct weir_buf *out, const char *type, struct
     return close_frame(out, before);
 }
 
+enum weir_status flow_outbox_frame(struct weir_buf *out, const char *type, struct weir_slice json)
+{
+    enum weir_status st = check_event(json);
+    return st == WEIR_OK ? add_frame(out, type, json) : st;
+}
+
 /* Under the lock: what the source has, up to so many bytes. */
 static void pour(struct run *r, size_t max_bytes)
 {
@@ -129,7 +136,8 @@ static void add_docs(struct commit *c, const struct run *r, const struct flow_st
 {
     if (!s) return;
     for (const struct draft_doc *d = s->docs; d; d = d->next) {
-        if (d->is_removal) commit_remove(c, d->key, d->expected_version);
+        if (d->is_event) commit_append(c, d->key.kind, d->body);
+        else if (d->is_removal) commit_remove(c, d->key, d->expected_version);
         else commit_put(c, d->key, d->expected_version, r->owner, d->body);
     }
 }
@@ -168,7 +176,7 @@ static size_t final_bytes(const struct run *r)
     return n;
 }
 
-static bool add_final(struct commit *c, const struct run *r)
+static bool add_final(struct commit *c, struct run *r)
 {
     const struct flow_step *s = r->step;
     char id[STEP_ID_BYTES];
@@ -181,6 +189,7 @@ static bool add_final(struct commit *c, const struct run *r)
     if (has_body && !s->has_failed) add_docs(c, r, s);
     if (r->hook) add_events(c, r, weir_buf_slice(&r->hook->events));
     add_docs(c, r, r->hook);
+    if (r->final == FINAL_GIVE) flow_offer(c, r);
     if (r->final != FINAL_END) return add_record(c, r, &r->next);
     add_end(c, r);
     return true;
@@ -193,7 +202,7 @@ static void pause_outbox(struct run *r)
     if (ms > LONGEST_PAUSE_MS) ms = LONGEST_PAUSE_MS;
     r->n_refusals++;
     r->is_paused = true;
-    flow_timer_set(&r->pause, flow_timer_jitter(r->flow, ms));
+    flow_timer_set(&r->timers.outbox, flow_timer_jitter(r->flow, ms));
 }
 
 /* What on_begin wants. */
@@ -231,7 +240,13 @@ static bool add_record_during(struct commit *c, struct run *r)
     struct run_record record = r->opening ? r->opening->record : r->during;
     record.step_usd = r->step_usd;
     r->is_record_flying = true;
+    r->flies_rest = record.rests;
     return add_record(c, r, &record);
+}
+
+static bool has_rest_to_say(const struct run *r)
+{
+    return r->during.rests != r->says_rest;
 }
 
 /* All that the next commit has. False: there is no memory. */
@@ -243,12 +258,13 @@ static bool fill_commit(struct commit *c, struct run *r, bool is_final)
     bool has_cost = add_saves(c, r, is_final);
     r->is_record_flying = false;
     if (is_final) return add_final(c, r);
-    return (!has_cost && !r->opening) || add_record_during(c, r);
+    bool has_record = has_cost || r->opening || has_rest_to_say(r);
+    return !has_record || add_record_during(c, r);
 }
 
 static enum flight next_flight(const struct run *r)
 {
-    bool has_events = r->events.len > 0 || r->opening || r->saves;
+    bool has_events = r->events.len > 0 || r->opening || r->saves || has_rest_to_say(r);
     if (r->flight != FLIGHT_NONE || r->is_paused || r->broken != WEIR_OK) return FLIGHT_NONE;
     if (r->final == FINAL_NONE || r->final_state != FINAL_WAITS)
         return has_events ? FLIGHT_EVENTS : FLIGHT_NONE;
@@ -284,9 +300,9 @@ static struct commit *next_commit(struct run *r)
 
 /* ---- landing ---- */
 
-static bool is_for_later(enum weir_status st)
+static bool is_for_later(struct run *r, enum weir_status st)
 {
-    return st == WEIR_BUSY || st == WEIR_NO_SPACE || st == WEIR_NOMEM;
+    return st == WEIR_BUSY || st == WEIR_NO_SPACE || st == WEIR_NOMEM || flow_is_away(r->flow, st);
 }
 
 static void drop_flown(struct run *r)
@@ -337,7 +353,13 @@ static void land_well(struct run *r, enum flight flight)
 {
     drop_flown(r);
     r->n_refusals = 0;
-    if (flight == FLIGHT_FINAL ? r->final == FINAL_PROGRESS : r->is_record_flying) r->version++;
+    bool has_record = flight == FLIGHT_FINAL ? r->final != FINAL_END : r->is_record_flying;
+    if (has_record) {
+        r->version++;
+        atomic_store(&r->is_held, true);
+    }
+    if (flight == FLIGHT_FINAL) r->says_rest = r->during.rests = false;
+    else if (r->is_record_flying) r->says_rest = r->flies_rest;
     flow_step_free(r->opening);
     r->opening = NULL;
     let_emitters_go(r);
@@ -347,10 +369,13 @@ static void land_well(struct run *r, enum flight flight)
 static bool land(struct run *r, enum weir_status st)
 {
     enum flight flight = r->flight;
+    bool said_rest = r->says_rest;
     r->flight = FLIGHT_NONE;
+    if (st == WEIR_CONFLICT && r->sees_lost) atomic_store(&r->is_lost, true);
+    r->found_cancel = st == WEIR_CANCELLED && r->sees_cancel;
     if (st == WEIR_OK) land_well(r, flight);
-    else if (is_for_later(st)) pause_outbox(r);
-    if (is_for_later(st)) {
+    else if (is_for_later(r, st)) pause_outbox(r);
+    if (is_for_later(r, st)) {
         if (flight == FLIGHT_FINAL) r->final_state = FINAL_WAITS;
         return false;
     }
@@ -363,7 +388,7 @@ static bool land(struct run *r, enum weir_status st)
         r->broken = st;
         return true;
     }
-    return r->final != FINAL_NONE;
+    return r->final != FINAL_NONE || r->says_rest != said_rest;
 }
 
 static void on_landed(void *run, const struct commit_result *result);
@@ -378,7 +403,8 @@ static void on_landed(void *run, const struct commit_result *result)
 {
     struct run *r = run;
     enum weir_status st = result->status; /* which is the commit's */
-    if (st == WEIR_STORAGE || st == WEIR_SHUTDOWN) flow_break(r->flow);
+    bool is_over = st == WEIR_SHUTDOWN || (st == WEIR_STORAGE && !flow_is_away(r->flow, st));
+    if (is_over) flow_break(r->flow);
     pthread_mutex_lock(&r->lock);
     commit_free(r->commit);
     r->commit = NULL;
@@ -395,7 +421,7 @@ static void on_landed(void *run, const struct commit_result *result)
     flow_unref(r);
 }
 
-bool flow_outbox_go_on(struct run *r)
+void flow_outbox_go_on(struct run *r)
 {
     struct commit *next = NULL;
     pthread_mutex_lock(&r->lock);
@@ -405,7 +431,6 @@ bool flow_outbox_go_on(struct run *r)
     else if (was_paused) next = next_commit(r);
     pthread_mutex_unlock(&r->lock);
     hand_over(r, next);
-    return was_paused;
 }
 
 /* ---- for the run ---- */
@@ -469,8 +494,7 @@ static WEIR_MUST_CHECK enum weir_status make_save(const struct flow_save *o, str
     struct weir_buf frame;
     weir_buf_init(&frame, STORE_FRAME_BYTES);
     *out = NULL;
-    enum weir_status st = o->json.len > 0 ? check_event(o->json) : WEIR_OK;
-    if (st == WEIR_OK && o->json.len > 0) st = add_frame(&frame, o->type, o->json);
+    enum weir_status st = o->json.len > 0 ? flow_outbox_frame(&frame, o->type, o->json) : WEIR_OK;
     if (st == WEIR_OK) *out = save_new(o, weir_buf_slice(&frame));
     weir_buf_fini(&frame);
     return st == WEIR_OK && !*out ? WEIR_NOMEM : st;
@@ -548,11 +572,24 @@ void flow_outbox_begin(struct run *r)
     pthread_mutex_unlock(&r->lock);
 }
 
+bool flow_outbox_rest(struct run *r, bool rests)
+{
+    pthread_mutex_lock(&r->lock);
+    r->during.rests = rests;
+    bool flies_other = r->flight == FLIGHT_EVENTS && r->is_record_flying && r->flies_rest != rests;
+    bool is_said = r->says_rest == rests && !flies_other;
+    struct commit *next = next_commit(r);
+    pthread_mutex_unlock(&r->lock);
+    hand_over(r, next);
+    return is_said;
+}
+
 void flow_outbox_end(struct run *r)
 {
     pthread_mutex_lock(&r->lock);
     pour(r, SIZE_MAX);
     r->source = (struct source){0};
+    r->during.rests = false;
     pthread_mutex_unlock(&r->lock);
 }
 
@@ -594,6 +631,15 @@ enum weir_status flow_outbox_take_broken(struct run *r, bool *had_opening)
     }
     pthread_mutex_unlock(&r->lock);
     return st;
+}
+
+bool flow_outbox_is_empty(struct run *r)
+{
+    pthread_mutex_lock(&r->lock);
+    bool is_empty =
+        r->broken != WEIR_OK || (r->flight == FLIGHT_NONE && r->events.len == 0 && !r->saves);
+    pthread_mutex_unlock(&r->lock);
+    return is_empty;
 }
 
 bool flow_outbox_landed(struct run *r, enum weir_status *st)

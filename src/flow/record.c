@@ -16,6 +16,7 @@ const char flow_cancel_kind[] = "run-cancel";
 const char flow_input_kind[] = "run-input";
 const char flow_step_kind[] = "step";
 const char flow_node_kind[] = "run-node";
+const char flow_offer_kind[] = "run-offer";
 
 /* ---- the run ---- */
 
@@ -34,6 +35,10 @@ void flow_run_write(struct weir_buf *out, const struct run_record *r)
     weir_json_put_uint(out, r->attempt);
     weir_json_put_key(out, "crashes");
     weir_json_put_uint(out, r->crashes);
+    if (r->rests) {
+        weir_json_put_key(out, "rests");
+        weir_json_put_bool(out, true);
+    }
     weir_json_put_key(out, "done");
     weir_json_put_uint(out, r->done);
     weir_json_put_key(out, "created_ms");
@@ -66,6 +71,11 @@ static double get_double(const struct weir_json *v, const char *key)
     return weir_json_double(weir_json_get_str(v, key), &x) ? x : 0;
 }
 
+static bool is_true(const struct weir_json *v, const char *key)
+{
+    return weir_json_type_of(weir_json_get_str(v, key)) == WEIR_JSON_TRUE;
+}
+
 static struct weir_slice get_text(const struct weir_json *v, const char *key)
 {
     return weir_json_text(weir_json_get_str(v, key));
@@ -84,6 +94,7 @@ enum weir_status flow_run_read(struct weir_json_doc *json, struct weir_slice bod
                                .step = get_uint(v, "step"),
                                .attempt = get_uint(v, "attempt"),
                                .crashes = get_uint(v, "crashes"),
+                               .rests = is_true(v, "rests"),
                                .done = get_uint(v, "done"),
                                .created_ms = get_int(v, "created_ms"),
                                .began_ms = get_int(v, "began_ms"),
@@ -92,7 +103,7 @@ enum weir_status flow_run_read(struct weir_json_doc *json, struct weir_slice bod
     return out->log.len > 0 ? WEIR_OK : WEIR_CORRUPT;
 }
 
-void flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall_ms)
+enum weir_status flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall_ms)
 {
     struct weir_buf body;
     CHECK(run->id.len > 0 && run->id.len <= FLOW_ID_BYTES);
@@ -101,15 +112,16 @@ void flow_add_run(struct commit *c, const struct flow_new_run *run, int64_t wall
                                                .log = run->log,
                                                .attempt = 1,
                                                .created_ms = wall_ms});
-    commit_put(c, (struct doc_key){weir_slice_of(flow_input_kind), run->id}, DOC_MUST_BE_NEW,
-               run->owner, run->input);
-    /* Without memory there is no body, and nothing of the commit may happen. */
-    bool is_whole = weir_buf_status(&body) == WEIR_OK;
-    struct weir_slice id = is_whole ? run->id : (struct weir_slice){0};
-    commit_put(c, (struct doc_key){weir_slice_of(flow_run_kind), id}, DOC_MUST_BE_NEW, run->owner,
-               weir_buf_slice(&body));
-    commit_make(c, run->log);
+    enum weir_status st = weir_buf_status(&body);
+    if (st == WEIR_OK) {
+        commit_put(c, (struct doc_key){weir_slice_of(flow_input_kind), run->id}, DOC_MUST_BE_NEW,
+                   run->owner, run->input);
+        commit_put(c, (struct doc_key){weir_slice_of(flow_run_kind), run->id}, DOC_MUST_BE_NEW,
+                   run->owner, weir_buf_slice(&body));
+        commit_make(c, run->log);
+    }
     weir_buf_fini(&body);
+    return st;
 }
 
 /* ---- steps ---- */

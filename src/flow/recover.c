@@ -5,7 +5,7 @@
  * The lease of a run is its holder's: one document for each engine, renewed for as long as it has
  * runs, and marked when the engine stopped well, so that its runs are not taken for victims of a
  * crash. A store in a folder has one process at a time, which proves that all other holders are
- * gone; several nodes at one store would look at `until_ms` first.
+ * gone; at a shared store nodes.c finds out who is.
  */
 #include <stdio.h>
 
@@ -27,20 +27,50 @@ static struct doc_key node_key(struct weir_slice holder)
     return (struct doc_key){weir_slice_of(flow_node_kind), holder};
 }
 
-void flow_put_node(struct flow *f, bool is_stopped)
+static void write_body(struct flow *f, struct weir_buf *out, bool is_stopped)
 {
-    char body[NODE_BYTES];
-    struct commit *c = commit_new(NODE_BYTES);
-    if (!c) return;
     int64_t until_ms = clock_wall_ms(f->options.clock) + (int64_t)f->options.lease_ms;
-    int len = snprintf(body, sizeof body, "{\"until_ms\":%lld,\"is_stopped\":%s}",
-                       (long long)until_ms, is_stopped ? "true" : "false");
+    weir_buf_printf(out, "{\"until_ms\":%lld,\"is_stopped\":%s", (long long)until_ms,
+                    is_stopped ? "true" : "false");
+    if (f->nodes) {
+        pthread_mutex_lock(&f->lock);
+        size_t n_runs = f->runs.len;
+        bool is_draining = f->nodes->is_draining;
+        pthread_mutex_unlock(&f->lock);
+        weir_buf_printf(out, ",\"group\":\"%s\",\"runs\":%zu,\"is_draining\":%s,\"about\":",
+                        f->workflows[0]->name, n_runs, is_draining ? "true" : "false");
+        weir_json_put_str(out, f->options.about ? f->options.about : "");
+    }
+    weir_buf_append_char(out, '}');
+}
+
+static enum weir_status put_node(struct flow *f, bool is_stopped)
+{
+    struct weir_buf body;
+    struct commit *c = commit_new(NODE_BYTES);
+    if (!c) return WEIR_NOMEM;
+    weir_buf_init(&body, NODE_BYTES + 2 * FLOW_ABOUT_BYTES);
+    write_body(f, &body, is_stopped);
     commit_put(c, node_key(weir_slice_of(f->holder)), DOC_ANY_VERSION, (struct weir_slice){0},
-               slice_of(body, (size_t)len));
+               weir_buf_slice(&body));
+    weir_buf_fini(&body);
     enum weir_status st = store_commit_wait(f->store, c).status;
     if (st != WEIR_OK)
         TRACE(f->options.trace, TRACE_WARN, "flow", "the lease cannot be written",
               trace_str("why", weir_slice_of(weir_status_name(st))));
+    return st;
+}
+
+enum weir_status flow_put_node(struct flow *f, bool is_stopped)
+{
+    struct nodes *n = f->nodes;
+    if (!n) return put_node(f, is_stopped);
+    /* Who has said that it stopped says nothing behind that. */
+    pthread_mutex_lock(&n->put_lock);
+    enum weir_status st = n->has_stopped ? WEIR_SHUTDOWN : put_node(f, is_stopped);
+    n->has_stopped |= is_stopped;
+    pthread_mutex_unlock(&n->put_lock);
+    return st;
 }
 
 bool flow_recover_node_stopped_well(struct flow *f, struct weir_slice holder)
@@ -147,7 +177,7 @@ enum weir_status flow_recover_all(struct flow *f)
     scan.json = weir_json_doc_new(0);
     enum weir_status st = scan.json ? WEIR_OK : WEIR_NOMEM;
     if (st == WEIR_OK) st = store_doc_list(f->store, &nodes, note_node, &scan);
-    flow_put_node(f, false);
+    (void)flow_put_node(f, false);
     if (st == WEIR_OK) st = scan_runs(&scan);
     if (st == WEIR_OK && scan.nodes.len > 0) forget_nodes(&scan);
     if (st == WEIR_BUSY) {

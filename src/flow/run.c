@@ -46,18 +46,25 @@ static void drop(struct run *r)
     flow_forget(r);
 }
 
+/* It goes on elsewhere, or not at all. Before it is out of the table, for it may come back. */
+static void leave(struct run *r)
+{
+    if (r->workflow && r->workflow->on_left) r->workflow->on_left(r->workflow->user, run_id(r));
+    drop(r);
+}
+
 static void pause_for(struct run *r, uint64_t ms)
 {
     r->phase = PHASE_PAUSE;
     flow_suspect_leave(r);
-    flow_timer_set(&r->pause, ms);
+    flow_timer_set(&r->timers.pause, ms);
 }
 
 /* Something in the way that is not the run's: later, but not for ever. */
 static void try_later(struct run *r, const char *what, enum weir_status st)
 {
     complain(r, what, st);
-    if (++r->n_rebuilds > FLOW_REBUILDS) drop(r);
+    if (!flow_is_away(r->flow, st) && ++r->n_rebuilds > FLOW_REBUILDS) leave(r);
     else pause_for(r, FLOW_AGAIN_MS);
 }
 
@@ -91,6 +98,7 @@ static WEIR_MUST_CHECK enum weir_status take_record(struct run *r, const struct 
     r->log = copy_name(&at, record->log);
     r->owner = copy_name(&at, owner);
     r->now = *record;
+    r->now.rests = false;
     r->now.workflow = weir_slice_of(r->workflow->name);
     r->now.log = r->log;
     r->now.holder = weir_slice_of(r->flow->holder);
@@ -105,13 +113,16 @@ static WEIR_MUST_CHECK enum weir_status read_run(struct run *r, const struct doc
     struct run_record record;
     enum weir_status st = flow_run_read(json, doc->body, &record);
     if (st != WEIR_OK) return st;
+    /* Somebody else has it: there is no such run here. */
+    if (r->flow->nodes && !flow_may_take_from(r->flow, record.holder)) return WEIR_NOT_FOUND;
     st = take_record(r, &record, doc->owner);
     if (st != WEIR_OK) return st;
     r->version = doc->version;
     if (!r->is_recovered) return WEIR_OK;
     atomic_fetch_add(&r->flow->n_recovered, 1);
-    /* One that nobody has had yet, or that was left in good order, was not in a crash. */
-    if (record.holder.len == 0 || flow_recover_node_stopped_well(r->flow, record.holder))
+    /* One that nobody has had yet, that rested, or that was left in good order, is not to blame. */
+    if (record.holder.len == 0 || record.rests || weir_slice_is(record.holder, r->flow->holder) ||
+        flow_recover_node_stopped_well(r->flow, record.holder))
         return WEIR_OK;
     r->now.crashes++;
     r->now.attempt++;
@@ -141,7 +152,7 @@ static bool load(struct run *r)
     doc_fini(&doc);
     weir_json_doc_free(json);
     r->is_loaded = st == WEIR_OK;
-    if (st == WEIR_NOT_FOUND) drop(r);
+    if (st == WEIR_NOT_FOUND) leave(r);
     else if (st != WEIR_OK) try_later(r, "a run cannot be read", st);
     return st == WEIR_OK;
 }
@@ -299,7 +310,7 @@ static void attempt_done(struct run *r)
 static void leave_attempt(struct run *r)
 {
     struct flow *f = r->flow;
-    flow_timer_clear(&r->limit);
+    flow_timer_clear(&r->timers.limit);
     pthread_mutex_lock(&f->lock);
     f->n_attempts--;
     pthread_mutex_unlock(&f->lock);
@@ -311,6 +322,49 @@ static void park(struct run *r)
     r->phase = PHASE_PARKED;
     flow_suspect_leave(r);
     free_steps(r);
+}
+
+/* It goes on elsewhere, as if it had been interrupted here. */
+static void give(struct run *r)
+{
+    free_steps(r);
+    r->next = r->now;
+    r->next.holder = (struct weir_slice){0};
+    pthread_mutex_lock(&r->lock);
+    r->next.step_usd = r->step_usd;
+    pthread_mutex_unlock(&r->lock);
+    r->phase = PHASE_FINAL;
+    flow_outbox_finish(r, FINAL_GIVE);
+}
+
+/* The store was not to be had, and that is nobody's failure. */
+static bool met_no_store(const struct run *r)
+{
+    const struct flow_step *s = r->step;
+    bool has_met = atomic_load(&s->status) == WEIR_STORAGE ||
+                   (s->has_failed && s->failure.code == WEIR_STORAGE);
+    return has_met && flow_is_away(r->flow, WEIR_STORAGE);
+}
+
+static void begin_again(struct run *r)
+{
+    free_steps(r);
+    pause_for(r, FLOW_AGAIN_MS);
+}
+
+static void interrupted(struct run *r, unsigned why)
+{
+    if (flow_is_giving(r->flow)) {
+        give(r);
+        return;
+    }
+    if (why & ABORT_STOP) {
+        park(r);
+        return;
+    }
+    /* Those who were to have it are gone. */
+    atomic_fetch_and(&r->aborted, ~(unsigned)ABORT_GIVE);
+    begin_again(r);
 }
 
 static void on_ended(struct run *r)
@@ -327,11 +381,12 @@ static void on_ended(struct run *r)
         snprintf(s->failure.message, sizeof s->failure.message, "%s", weir_status_text(st));
     }
     unsigned why = atomic_load(&r->aborted);
-    if (why & ABORT_LOST) drop(r);
+    if (why & ABORT_LOST) leave(r);
     else if (atomic_load(&r->flow->is_broken)) park(r);
     else if (!s->has_failed) attempt_done(r);
     else if (r->is_cancelled) finish(r, NULL);
-    else if (why & ABORT_STOP) park(r);
+    else if (why & (ABORT_STOP | ABORT_GIVE)) interrupted(r, why);
+    else if (met_no_store(r)) begin_again(r);
     else attempt_failed(r);
 }
 
@@ -344,6 +399,7 @@ static void landed_well(struct run *r, bool was_end)
     if (r->pending_number > 0) fault_pass(FAULT_KEPT);
     if (was_end) {
         count_end(r);
+        if (r->workflow->on_ended) r->workflow->on_ended(r->workflow->user, run_id(r));
         drop(r);
         return;
     }
@@ -365,12 +421,19 @@ static void landed_well(struct run *r, bool was_end)
 
 /*
  * The store refused what a step or a hook put, or cannot read. A step that brought something is
- * tried again; all else is made again.
+ * tried again; all else is made again. Where the step has put nothing, it is the end's hook that
+ * came second to somebody, and the step has nothing to do with it.
  */
 static void refused(struct run *r, enum weir_status st)
 {
     struct flow_step *s = r->step;
     if (s && r->pending_number > 0 && !s->has_failed) {
+        bool is_race = st == WEIR_CONFLICT || st == WEIR_EXISTS || st == WEIR_NOT_FOUND;
+        bool is_hooks = r->hook && r->hook->docs && !s->docs;
+        if (is_race && is_hooks && ++r->n_rebuilds <= FLOW_REBUILDS) {
+            attempt_done(r);
+            return;
+        }
         s->has_failed = true;
         s->failure = (struct flow_failure){.code = st};
         snprintf(s->failure.message, sizeof s->failure.message, "%s", weir_status_text(st));
@@ -384,13 +447,16 @@ static void lose(struct run *r)
 {
     atomic_fetch_add(&r->flow->n_fenced, 1);
     complain(r, "somebody else has the run", WEIR_CONFLICT);
-    drop(r);
+    leave(r);
 }
 
-static void on_final(struct run *r, enum weir_status st, bool was_end)
+static void on_final(struct run *r, enum weir_status st, enum final_kind kind)
 {
-    if (st == WEIR_OK) landed_well(r, was_end);
-    else if (r->is_lost) lose(r);
+    if (st == WEIR_OK && kind == FINAL_GIVE) {
+        atomic_fetch_add(&r->flow->n_given, 1);
+        leave(r);
+    } else if (st == WEIR_OK) landed_well(r, kind == FINAL_END);
+    else if (atomic_load(&r->is_lost)) lose(r);
     else if (atomic_load(&r->flow->is_broken)) park(r);
     else if (r->found_cancel) {
         r->found_cancel = false;
@@ -403,21 +469,21 @@ static void on_broken(struct run *r, enum weir_status st)
 {
     struct flow *f = r->flow;
     if (r->phase != PHASE_STEP) {
-        if (r->is_lost) lose(r);
+        if (atomic_load(&r->is_lost)) lose(r);
         else if (atomic_load(&f->is_broken)) park(r);
         else refused(r, st);
         return;
     }
     flow_step_note(r->step, st);
     pthread_mutex_lock(&f->lock);
-    if (r->is_lost) flow_abort_locked(r, ABORT_LOST);
+    if (atomic_load(&r->is_lost)) flow_abort_locked(r, ABORT_LOST);
     pthread_mutex_unlock(&f->lock);
-    if (r->is_lost) atomic_fetch_add(&f->n_fenced, 1);
+    if (atomic_load(&r->is_lost)) atomic_fetch_add(&f->n_fenced, 1);
 }
 
 static void on_sent(struct run *r)
 {
-    bool was_end = r->final == FINAL_END;
+    enum final_kind kind = r->final;
     bool had_opening = false;
     enum weir_status st = flow_outbox_take_broken(r, &had_opening);
     if (had_opening) r->now.began_ms = 0; /* it has yet to begin */
@@ -426,7 +492,7 @@ static void on_sent(struct run *r)
         return;
     }
     if (r->phase != PHASE_FINAL) return;
-    if (flow_outbox_landed(r, &st)) on_final(r, st, was_end);
+    if (flow_outbox_landed(r, &st)) on_final(r, st, kind);
     else flow_outbox_finish(r, r->final);
 }
 
@@ -500,7 +566,7 @@ static void begin_attempt(struct run *r)
     atomic_fetch_and(&r->aborted, ~(unsigned)ABORT_LIMIT);
     pthread_mutex_unlock(&f->lock);
     fault_pass(FAULT_STEP);
-    if (step_now(r)->limit_ms > 0) flow_timer_set(&r->limit, step_now(r)->limit_ms);
+    if (step_now(r)->limit_ms > 0) flow_timer_set(&r->timers.limit, step_now(r)->limit_ms);
     call(r, step_now(r)->run);
 }
 
@@ -540,6 +606,10 @@ static void advance(struct run *r)
         finish(r, NULL);
         return;
     }
+    if (flow_is_giving(r->flow)) {
+        give(r);
+        return;
+    }
     if (r->now.crashes >= FLOW_CRASHES) {
         give_up(r);
         return;
@@ -561,8 +631,13 @@ static void on_aborted(struct run *r)
 {
     unsigned why = atomic_load(&r->aborted);
     if (why & ABORT_CANCEL) r->is_cancelled = true;
-    if (r->phase == PHASE_PAUSE && r->is_cancelled) {
-        flow_timer_clear(&r->pause);
+    if (why & ABORT_LOST && r->phase != PHASE_STEP && r->phase != PHASE_FINAL) {
+        lose(r);
+        return;
+    }
+    bool is_to_go_on = r->is_cancelled || (why & ABORT_GIVE);
+    if (r->phase == PHASE_PAUSE && is_to_go_on) {
+        flow_timer_clear(&r->timers.pause);
         r->phase = PHASE_BETWEEN;
     }
     if (r->phase == PHASE_STEP) tell_of_abort(r);
@@ -586,15 +661,48 @@ static void on_parts(struct run *r)
     call(r, r->step->parts->then);
 }
 
+/*
+ * A run that rests gives up its place among the suspects, and its document says that a crash is not
+ * its doing. Before anything of it goes on, it has the place again and the document says nothing of
+ * the kind any more, so that a step that kills the process behind a rest is found out, too. What is
+ * aborted only ends.
+ */
+static void look_after_rest(struct run *r)
+{
+    struct flow *f = r->flow;
+    pthread_mutex_lock(&f->lock);
+    bool is_resting = r->is_resting;
+    bool is_to_go_on = is_resting && r->step->parts->n_held > 0;
+    pthread_mutex_unlock(&f->lock);
+    if (!is_resting) return;
+    if (!is_to_go_on) {
+        flow_suspect_leave(r);
+        (void)flow_outbox_rest(r, true);
+        return;
+    }
+    if (atomic_load(&r->aborted) == 0) {
+        if (r->now.crashes >= FLOW_SUSPECT && !flow_suspect_enter(r)) return;
+        if (!flow_outbox_rest(r, false)) return;
+    }
+    pthread_mutex_lock(&f->lock);
+    flow_step_leave_rest_locked(r->step);
+    pthread_mutex_unlock(&f->lock);
+}
+
 static void act(struct run *r, unsigned news)
 {
     if (news & NEWS_BEGIN) r->phase = PHASE_BETWEEN;
     if (news & NEWS_SENT && r->phase != PHASE_DEAD) on_sent(r);
-    if (news & NEWS_DUE && r->phase == PHASE_PAUSE) r->phase = PHASE_BETWEEN;
+    if (news & NEWS_DUE && r->phase == PHASE_PAUSE) {
+        /* What an attempt said that the store was not there for is durable before the next. */
+        if (flow_outbox_is_empty(r)) r->phase = PHASE_BETWEEN;
+        else pause_for(r, FLOW_AGAIN_MS);
+    }
     if (news & NEWS_RESUMED) on_resumed(r);
     if (news & NEWS_PARTS) on_parts(r);
     if (news & NEWS_ABORTED && r->phase != PHASE_DEAD) on_aborted(r);
     if (news & NEWS_ENDED) on_ended(r);
+    if (r->phase == PHASE_STEP) look_after_rest(r);
     advance(r);
 }
 

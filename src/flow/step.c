@@ -252,6 +252,19 @@ void flow_remove(struct flow_step *s, struct doc_key key, int64_t expected_versi
                    .key = key, .expected_version = expected_version, .is_removal = true});
 }
 
+void flow_append(struct flow_step *s, struct weir_slice log, const char *type,
+                 struct weir_slice json)
+{
+    struct weir_buf frame;
+    weir_buf_init(&frame, STORE_FRAME_BYTES);
+    enum weir_status st = flow_outbox_frame(&frame, type, json);
+    if (st == WEIR_OK)
+        add_doc(s, &(struct draft_doc){
+                       .key = {.kind = log}, .is_event = true, .body = weir_buf_slice(&frame)});
+    flow_step_note(s, st);
+    weir_buf_fini(&frame);
+}
+
 double flow_cost(const struct flow_step *s)
 {
     struct run *r = s->run;
@@ -321,15 +334,36 @@ void flow_fail(struct flow_step *s, const struct flow_failure *failure)
 
 /* ---- parts ---- */
 
-/* With the engine's lock: whether all that is left of it waits, for statistics. */
+/* With the engine's lock: whether all that is left of it waits, and whether for people alone. */
 static void look_if_waiting_locked(struct flow_step *s)
 {
     struct run *r = s->run;
+    struct flow *f = r->flow;
     const struct parts *p = s->parts;
     bool is_waiting = p->n_left > 0 && p->n_parked == p->n_left;
-    if (is_waiting && !r->is_waiting) r->flow->n_waiting++;
-    if (!is_waiting && r->is_waiting) r->flow->n_waiting--;
+    bool begins = is_waiting && !r->is_waiting;
+    bool is_at_rest = p->n_left > 0 && p->n_resting == p->n_left;
+    if (begins) f->n_waiting++;
+    if (!is_waiting && r->is_waiting) f->n_waiting--;
+    if (is_at_rest && !r->is_at_rest) f->n_at_rest++;
+    if (!is_at_rest && r->is_at_rest) f->n_at_rest--;
+    if (begins && flow_is_giving_locked(f)) flow_abort_locked(r, ABORT_GIVE);
     r->is_waiting = is_waiting;
+    r->is_at_rest = is_at_rest;
+    if (is_at_rest && f->is_stopping) pthread_cond_broadcast(&f->idle);
+}
+
+/*
+ * With the engine's lock. What has been in no crash has nothing to lose: the document of its run is
+ * left as it is, and one crash counts.
+ */
+static void look_if_resting_locked(struct flow_step *s)
+{
+    struct run *r = s->run;
+    const struct parts *p = s->parts;
+    if (r->now.crashes == 0 || p->n_left == 0 || p->n_resting < p->n_left) return;
+    r->is_resting = true;
+    flow_post_locked(r, NEWS_REST);
 }
 
 static void enter_part(struct part *p)
@@ -339,7 +373,7 @@ static void enter_part(struct part *p)
     s->parts->n_running++;
     if (p->waits) s->parts->n_asleep--;
     pthread_mutex_unlock(&s->lock);
-    p->waits = false;
+    p->waits = p->rests = false;
 }
 
 /* What can be had again is given back when all that is left waits. */
@@ -368,7 +402,9 @@ static void part_go(struct work *w)
     else s->parts->n_parked++;
     p->is_parked = p->waits && !p->is_resumed;
     p->is_resumed = false;
+    if (p->is_parked && p->rests) s->parts->n_resting++;
     look_if_waiting_locked(s);
+    look_if_resting_locked(s);
     if (s->parts->n_left == 0) flow_post_locked(s->run, NEWS_PARTS);
     pthread_mutex_unlock(&f->lock);
 }
@@ -376,6 +412,36 @@ static void part_go(struct work *w)
 void flow_part_wait(struct flow_step *s, size_t i)
 {
     s->parts->parts[i]->waits = true;
+}
+
+void flow_part_rest(struct flow_step *s, size_t i)
+{
+    s->parts->parts[i]->waits = s->parts->parts[i]->rests = true;
+}
+
+/* With the engine's lock. Whoever frees the engine has no threads any more. */
+static void go_on_locked(struct part *p)
+{
+    struct run *r = p->step->run;
+    struct parts *parts = p->step->parts;
+    if (r->is_resting) {
+        p->is_held = true;
+        parts->n_held++;
+    }
+    if (r->flow->is_quitting) return;
+    if (r->is_resting) flow_post_locked(r, NEWS_REST);
+    else flow_push_front_locked(r->flow, &p->work);
+}
+
+void flow_step_leave_rest_locked(struct flow_step *s)
+{
+    s->run->is_resting = false;
+    s->parts->n_held = 0;
+    for (size_t i = 0; i < FLOW_PARTS && s->parts->parts[i]; i++) {
+        struct part *p = s->parts->parts[i];
+        if (p->is_held) flow_push_front_locked(s->run->flow, &p->work);
+        p->is_held = false;
+    }
 }
 
 void flow_part_resume(struct flow_step *s, size_t i)
@@ -386,9 +452,9 @@ void flow_part_resume(struct flow_step *s, size_t i)
     if (p->is_parked) {
         p->is_parked = false;
         s->parts->n_parked--;
+        if (p->rests) s->parts->n_resting--;
         look_if_waiting_locked(s);
-        /* Whoever frees the engine has no threads any more. */
-        if (!f->is_quitting) flow_push_front_locked(f, &p->work);
+        go_on_locked(p);
     } else {
         p->is_resumed = true;
     }
@@ -469,6 +535,7 @@ void flow_wait(struct flow_step *s, void (*abort)(void *user), void *user)
     pthread_mutex_lock(&f->lock);
     r->is_waiting = true;
     f->n_waiting++;
+    if (flow_is_giving_locked(f)) flow_abort_locked(r, ABORT_GIVE);
     pthread_mutex_unlock(&f->lock);
 }
 

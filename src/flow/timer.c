@@ -9,17 +9,6 @@
 
 enum { IDLE_MS = 60 * 60 * 1000 /* longest sleep; something wakes it before */ };
 
-enum weir_status flow_timer_init_locked(struct flow_timer *t, struct run *r, bool is_limit)
-{
-    *t = (struct flow_timer){.run = r, .is_limit = is_limit};
-    return heap_push(&r->flow->timers, &t->node, UINT64_MAX);
-}
-
-void flow_timer_fini_locked(struct flow_timer *t)
-{
-    if (heap_is_linked(&t->node)) heap_remove(&t->run->flow->timers, &t->node);
-}
-
 void flow_timer_set(struct flow_timer *t, uint64_t in_ms)
 {
     struct flow *f = t->run->flow;
@@ -48,18 +37,56 @@ uint64_t flow_timer_jitter(struct flow *f, uint64_t ms)
     return ms / 2 + random % (ms - ms / 2 + 1);
 }
 
-/* ---- the thread ---- */
+/* ---- a run's ---- */
 
-/* With the lock, which it gives up meanwhile. */
 static void fire_pause(struct run *r)
+{
+    flow_post_locked(r, NEWS_DUE);
+}
+
+static void fire_limit(struct run *r)
+{
+    flow_abort_locked(r, ABORT_LIMIT);
+}
+
+static void fire_outbox(struct run *r)
 {
     struct flow *f = r->flow;
     flow_ref_locked(r);
     pthread_mutex_unlock(&f->lock);
-    if (!flow_outbox_go_on(r)) flow_post(r, NEWS_DUE);
+    flow_outbox_go_on(r);
     flow_unref(r);
     pthread_mutex_lock(&f->lock);
 }
+
+static WEIR_MUST_CHECK enum weir_status init(struct flow_timer *t, struct run *r,
+                                             void (*fire)(struct run *r))
+{
+    *t = (struct flow_timer){.run = r, .fire = fire};
+    return heap_push(&r->flow->timers, &t->node, UINT64_MAX);
+}
+
+enum weir_status flow_timers_init_locked(struct run *r)
+{
+    enum weir_status st = init(&r->timers.pause, r, fire_pause);
+    if (st == WEIR_OK) st = init(&r->timers.outbox, r, fire_outbox);
+    if (st == WEIR_OK) st = init(&r->timers.limit, r, fire_limit);
+    return st;
+}
+
+static void fini(struct flow_timer *t)
+{
+    if (heap_is_linked(&t->node)) heap_remove(&t->run->flow->timers, &t->node);
+}
+
+void flow_timers_fini_locked(struct run *r)
+{
+    fini(&r->timers.pause);
+    fini(&r->timers.outbox);
+    fini(&r->timers.limit);
+}
+
+/* ---- the thread ---- */
 
 /* With the lock. */
 static void fire_all(struct flow *f, uint64_t now_ns)
@@ -68,8 +95,7 @@ static void fire_all(struct flow *f, uint64_t now_ns)
     while ((node = heap_peek(&f->timers)) && node->due <= now_ns) {
         struct flow_timer *t = CONTAINER_OF(node, struct flow_timer, node);
         heap_move(&f->timers, node, UINT64_MAX);
-        if (t->is_limit) flow_abort_locked(t->run, ABORT_LIMIT);
-        else fire_pause(t->run);
+        t->fire(t->run);
     }
 }
 
@@ -87,9 +113,9 @@ static void renew_lease(struct flow *f, uint64_t now_ns)
 {
     if (f->renew_ns > now_ns) return;
     f->renew_ns = now_ns + f->options.lease_ms * FLOW_NS_PER_MS / 3;
-    if (f->runs.len == 0) return;
+    if (f->runs.len == 0 || f->nodes) return; /* nodes.c does it for them */
     pthread_mutex_unlock(&f->lock);
-    flow_put_node(f, false);
+    (void)flow_put_node(f, false);
     pthread_mutex_lock(&f->lock);
 }
 

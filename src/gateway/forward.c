@@ -25,6 +25,7 @@ enum {
     REQUEST_BYTES = 32 << 20, /* of a request with its placeholders */
     FRAME_BYTES = STORE_FRAME_BYTES,
     WHY_BYTES = 384,
+    OPEN_BYTES = 256, /* of the document of a stream that is open */
     HTTP_BAD_REQUEST = 400,
     HTTP_FORBIDDEN = 403,
     HTTP_NOT_FOUND = 404,
@@ -230,11 +231,14 @@ static enum weir_status begin_log(struct forward *f)
     weir_buf_reset(&f->frame);
     enum weir_status st = gateway_put_first(&f->frame, g, f->type, f->guard, f->log);
     if (st != WEIR_OK) return st;
+    char bytes[OPEN_BYTES];
+    struct weir_buf open = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
+    gateway_put_open(&open, g, f->type);
     struct commit *c = commit_new(f->frame.len);
     if (!c) return WEIR_NOMEM;
     commit_append(c, f->log, weir_buf_slice(&f->frame));
     commit_put(c, gateway_open_key(f->log), DOC_ANY_VERSION, weir_slice_of(f->owner),
-               weir_slice_of(f->type == MODEL_OPENAI ? "openai" : "anthropic"));
+               weir_buf_slice(&open));
     return write_commit(f, c, true);
 }
 
@@ -442,6 +446,7 @@ static enum weir_status record(struct forward *f, const char *action, const char
                             .path = "gateway",
                             .report = report};
     audit_append(c, &e);
+    audit_written(action);
     *w = (struct written){.forward = f, .commit = c};
     hold(f);
     store_commit(f->gateway->store, c, free_commit, w);

@@ -13,6 +13,7 @@
 
 enum {
     MAP_BYTES = (3 << 20) - 1024, /* of a map, sealed: so that it fits an event as text */
+    GOES_ON_MS = 1000, /* so long others are ended when one could not be: the caller has to renew */
 };
 
 static const char log_prefix[] = "gateway/";
@@ -136,7 +137,8 @@ static enum weir_status end_cut(void *user, const struct doc *doc)
     struct gateway *g = user;
     char name[STORE_NAME_BYTES];
     struct weir_buf frame;
-    enum model_type type = weir_slice_is(doc->body, "openai") ? MODEL_OPENAI : MODEL_ANTHROPIC;
+    bool is_openai = doc->body.len >= 6 && memcmp(doc->body.ptr, "openai", 6) == 0;
+    enum model_type type = is_openai ? MODEL_OPENAI : MODEL_ANTHROPIC;
     if (doc->id.len > sizeof name - PREFIX_LEN) return WEIR_OK;
     memcpy(name, log_prefix, PREFIX_LEN);
     memcpy(name + PREFIX_LEN, doc->id.ptr, doc->id.len);
@@ -156,10 +158,54 @@ static enum weir_status end_cut(void *user, const struct doc *doc)
     return st;
 }
 
+void gateway_put_open(struct weir_buf *out, const struct gateway *g, enum model_type type)
+{
+    weir_buf_append_str(out, type_name(type));
+    if (g->options.node) weir_buf_printf(out, " %s", g->options.node);
+}
+
+struct cutting {
+    struct gateway *gateway;
+    bool (*is_dead)(void *user, struct weir_slice node);
+    void *user;
+    uint64_t began_ns;
+    enum weir_status failed; /* the first that was no success */
+};
+
+/* Those behind one that cannot be ended now may be where all is well, unless that takes long. */
+static enum weir_status go_on(struct cutting *x, enum weir_status st)
+{
+    if (x->failed == WEIR_OK) x->failed = st;
+    bool is_late = clock_mono_ns(&clock_system) - x->began_ns > (uint64_t)GOES_ON_MS * 1000000;
+    return is_late ? x->failed : WEIR_OK;
+}
+
+/* Of two nodes that end the same, one comes too late; that is no error. */
+static enum weir_status end_of_dead(void *user, const struct doc *doc)
+{
+    struct cutting *x = user;
+    const char *space = doc->body.len > 0 ? memchr(doc->body.ptr, ' ', doc->body.len) : NULL;
+    struct weir_slice node = slice_of(NULL, 0);
+    if (space) node = slice_from(doc->body, (size_t)(space + 1 - doc->body.ptr));
+    if (node.len > 0 && !x->is_dead(x->user, node)) return WEIR_OK;
+    enum weir_status st = end_cut(x->gateway, doc);
+    return go_on(x, st == WEIR_SEALED || st == WEIR_NOT_FOUND ? WEIR_OK : st);
+}
+
+enum weir_status gateway_end_cut(struct gateway *g,
+                                 bool (*is_dead)(void *user, struct weir_slice node), void *user)
+{
+    struct doc_query open = {.kind = SLICE("gateway_open"), .limit = SIZE_MAX};
+    struct cutting x = {gateway_checked(g), is_dead, user, clock_mono_ns(&clock_system), WEIR_OK};
+    enum weir_status st = store_doc_list(g->store, &open, end_of_dead, &x);
+    return st == WEIR_OK ? x.failed : st;
+}
+
 enum weir_status gateway_start(struct gateway *g)
 {
     struct doc_query open = {.kind = SLICE("gateway_open"), .limit = SIZE_MAX};
-    return store_doc_list(gateway_checked(g)->store, &open, end_cut, g);
+    if (gateway_checked(g)->options.node) return WEIR_OK;
+    return store_doc_list(g->store, &open, end_cut, g);
 }
 
 /* ---- reading ---- */

@@ -5,7 +5,8 @@
  * answer that streams is a log first and is read from there, so that whoever lost the connection
  * reads the rest.
  *
- * 1. gateway_new() on an open store; gateway_start() ends the streams that a crash has cut.
+ * 1. gateway_new() on an open store; gateway_start() ends the streams that a crash has cut. Of
+ *    several nodes each ends those of nodes that are dead: gateway_end_cut().
  * 2. gateway_forward() for each request; exactly one function of its sink is called.
  * 3. gateway_log() and gateway_map() for whoever reads a stream: which log, and how its events get
  *    their values back (rewrite.h).
@@ -15,7 +16,8 @@
  * A stream is the log "gateway/OWNER/ID". Its first event is no answer but says what the rest is:
  * {"type","at","map"}, the map of placeholders sealed; all others are the provider's, with
  * placeholders. It is sealed with its last event, is kept for keep_ms, and has a document
- * "gateway_open" OWNER/ID until then. Nobody has to read it: what was asked for is paid for.
+ * "gateway_open" OWNER/ID until then (its form, and of several nodes whose it is). Nobody has to
+ * read it: what was asked for is paid for.
  *
  * There is nobody who could be asked: of a policy, `ask` counts as `auto_redact`.
  *
@@ -46,12 +48,19 @@ struct gateway_options {
     const struct shield_policy *policy; /* never NULL; borrowed, as is the vault */
     const struct vault *vault;
     int64_t keep_ms;
+    const char *node; /* of several on the store: what this one is called; NULL: there is one */
     const struct clock *clock;
 };
 
 WEIR_MUST_CHECK enum weir_status gateway_new(struct gateway **out, struct store *store,
                                              const struct gateway_options *options);
 WEIR_MUST_CHECK enum weir_status gateway_start(struct gateway *g);
+/*
+ * Ends the open streams of nodes that are dead, whose own name is not among them. May wait. Those
+ * that cannot be ended now are left to another time, and the status says why.
+ */
+WEIR_MUST_CHECK enum weir_status gateway_end_cut(
+    struct gateway *g, bool (*is_dead)(void *user, struct weir_slice node), void *user);
 void gateway_stop(struct gateway *g);
 void gateway_free(struct gateway *g); /* NULL is allowed */
 

@@ -47,6 +47,8 @@ WEIR_MUST_CHECK enum weir_status gateway_put_first(struct weir_buf *out, struct 
 
 /* Marks a stream that has not ended: "gateway_open" OWNER/ID, its log's name but for "gateway/". */
 struct doc_key gateway_open_key(struct weir_slice log);
+/* Its body. */
+void gateway_put_open(struct weir_buf *out, const struct gateway *g, enum model_type type);
 
 /* ---- forward.c ---- */
 

@@ -17,6 +17,7 @@ enum {
     NS_PER_MS = 1000 * 1000,
     IDLE_MS = 60 * 60 * 1000, /* longest sleep; something wakes it before */
     SCAN_AGAIN_MS = 5000,     /* after the store could not write or read */
+    MAX_TRIES = 64,           /* of a request, when other nodes are faster; then WEIR_BUSY */
 };
 
 const char subscription_kind[] = "subscription";
@@ -133,11 +134,17 @@ void hooks_news(struct hooks *h, const struct store_news *news, size_t n)
     pthread_mutex_lock(&h->lock);
     for (size_t i = 0; i < n; i++) {
         if (!names_stream(news[i].log) || (!news[i].chunk && !news[i].is_dropped)) continue;
+        if (news[i].log_id == 0) continue; /* news were lost, so all streams are looked at anyway */
         take_news(h, &news[i]);
         has_news = true;
     }
     if (has_news) pthread_cond_signal(&h->changed);
     pthread_mutex_unlock(&h->lock);
+}
+
+bool hooks_wants(struct hooks *h, struct weir_slice log)
+{
+    return atomic_load(&checked(h)->n_wanted) > 0 && names_stream(log);
 }
 
 enum weir_status hooks_ask(struct hooks *h, struct hooks_request *r)
@@ -146,6 +153,7 @@ enum weir_status hooks_ask(struct hooks *h, struct hooks_request *r)
     r->subscription = NULL;
     r->node = (struct list_node){0};
     r->failure = WEIR_OK;
+    r->n_tries = 0;
     weir_buf_init(&r->answer, HOOKS_ANSWER_BYTES);
     pthread_mutex_lock(&checked(h)->lock);
     if (h->is_stopping) st = WEIR_SHUTDOWN;
@@ -167,15 +175,17 @@ static uint64_t wait_ms(const struct hooks *h)
     const struct heap_node *next = heap_peek(&h->timers);
     int64_t now_ms = hooks_now_ms(h);
     int64_t due_ms = now_ms + IDLE_MS;
+    if (!list_is_empty(&h->touched)) return 0;
     if (next && (int64_t)next->due < due_ms) due_ms = (int64_t)next->due;
     if (h->scan_at_ms > 0 && h->scan_at_ms < due_ms) due_ms = h->scan_at_ms;
+    if (h->look_at_ms > 0 && h->look_at_ms < due_ms) due_ms = h->look_at_ms;
     return due_ms > now_ms ? (uint64_t)(due_ms - now_ms) : 0;
 }
 
 static bool has_work(const struct hooks *h)
 {
     return h->is_stopping || h->is_overflown || h->notes.len > 0 || !list_is_empty(&h->requests) ||
-           !list_is_empty(&h->fetched);
+           !list_is_empty(&h->fetched) || h->stale.len > 0 || h->is_all_stale || h->has_lead_news;
 }
 
 static void take_work(struct hooks *h, struct work *w)
@@ -197,6 +207,7 @@ static void take_work(struct hooks *h, struct work *w)
     w->is_overflown = h->is_overflown;
     h->is_overflown = false;
     w->is_last = h->is_stopping;
+    nodes_take(h, w);
     pthread_mutex_unlock(&h->lock);
 }
 
@@ -257,36 +268,74 @@ static void set_timer(struct hooks *h, struct subscription *s)
 {
     int64_t due_ms = subscription_due_ms(s);
     if (heap_is_linked(&s->timer)) heap_remove(&h->timers, &s->timer);
-    if (due_ms == 0 || s->delivery) return; /* a delivery comes back by itself */
+    if (due_ms == 0 || s->delivery || !h->leads) return; /* a delivery comes back by itself */
     if (heap_push(&h->timers, &s->timer, (uint64_t)due_ms) != WEIR_OK)
         h->scan_at_ms = hooks_now_ms(h) + SCAN_AGAIN_MS;
+}
+
+/* Another node has written it meanwhile. */
+static bool was_faster(const struct hooks *h, enum weir_status st)
+{
+    return h->is_shared && (st == WEIR_CONFLICT || st == WEIR_EXISTS || st == WEIR_NOT_FOUND);
+}
+
+/* It was taken from its document in this round, after all that was due had been woken. */
+static bool is_for_next_round(const struct hooks *h, const struct subscription *s)
+{
+    return h->leads && (s->is_dirty || (subscription_is_idle(s) && subscription_pending(s)));
 }
 
 /* What is durable has its consequences; the rest is as the store has it. */
 static void settle(struct hooks *h)
 {
     struct list_node *node;
+    struct list next;
+    list_init(&next);
     while ((node = list_pop_front(&h->touched))) {
         struct subscription *s = CONTAINER_OF(node, struct subscription, touched);
-        if (s->written != WEIR_OK) {
+        /* What is not known is neither delivered nor waited for. */
+        if (was_faster(h, s->written) || s->version == VERSION_UNKNOWN) {
+            nodes_give_way(h, s);
+        } else if (s->written != WEIR_OK) {
             h->scan_at_ms = hooks_now_ms(h) + SCAN_AGAIN_MS;
             write_reload(h, s);
         } else if (s->is_removed) {
             deliver_abort(h, s);
             hooks_forget(h, s);
         } else {
-            if (subscription_wants_delivery(s, hooks_now_ms(h))) deliver_start(h, s);
+            bool is_due = h->leads && subscription_wants_delivery(s, hooks_now_ms(h));
+            if (is_due) deliver_start(h, s);
             set_timer(h, s);
+            if (is_for_next_round(h, s)) list_push_back(&next, &s->touched);
         }
     }
+    list_move_all(&next, &h->touched);
 }
 
-static void answer_all(struct list *answered)
+/* It is run again, on what the other has written. */
+static void ask_again(struct hooks *h, struct hooks_request *r)
+{
+    r->n_tries++;
+    r->failure = WEIR_OK;
+    r->subscription = NULL;
+    weir_buf_reset(&r->answer);
+    pthread_mutex_lock(&h->lock);
+    list_push_back(&h->requests, &r->node);
+    h->n_requests++;
+    pthread_mutex_unlock(&h->lock);
+}
+
+static void answer_all(struct hooks *h, struct list *answered)
 {
     struct list_node *node;
     while ((node = list_pop_front(answered))) {
         struct hooks_request *r = CONTAINER_OF(node, struct hooks_request, node);
         enum weir_status st = r->subscription ? r->subscription->written : WEIR_OK;
+        if (was_faster(h, st) && r->n_tries < MAX_TRIES) {
+            ask_again(h, r);
+            continue;
+        }
+        if (was_faster(h, st)) st = WEIR_BUSY;
         if (r->failure == WEIR_OK) r->failure = st;
         if (r->failure == WEIR_OK) r->failure = weir_buf_status(&r->answer);
         r->subscription = NULL;
@@ -297,16 +346,17 @@ static void answer_all(struct list *answered)
 static void run_round(struct hooks *h, struct work *w)
 {
     struct list_node *node;
+    nodes_run(h, w);
     look_at_streams(h, w);
     while ((node = list_pop_front(&w->fetched)))
         deliver_finish(h, CONTAINER_OF(node, struct delivery, node));
     run_requests(h, w);
     run_timers(h);
-    for (node = list_first(&h->touched); node; node = list_next(&h->touched, node))
+    for (node = list_first(&h->touched); node && h->leads; node = list_next(&h->touched, node))
         (void)hooks_wake_if_due(h, CONTAINER_OF(node, struct subscription, touched));
     write_touched(h);
     settle(h);
-    answer_all(&w->answered);
+    answer_all(h, &w->answered);
     free_dead(h);
 }
 
@@ -337,6 +387,7 @@ static enum weir_status load_one(void *user, const struct doc *doc)
     struct hooks *h = user;
     struct subscription *s = subscription_read(doc->id, doc->owner, doc->body);
     if (!s) return WEIR_CORRUPT;
+    s->version = doc->version;
     subscription_resume(s, hooks_now_ms(h));
     enum weir_status st = hooks_add(h, s);
     if (st != WEIR_OK) subscription_free(s);
@@ -372,6 +423,9 @@ enum weir_status hooks_open(struct hooks **out, struct store *store,
     h->magic = HOOKS_MAGIC;
     h->options = *options;
     h->store = store;
+    h->is_shared = options->is_shared || store_is_shared(store);
+    h->leads = !h->is_shared;
+    nodes_init(h);
     h->wall_ms = clock_wall_ms(options->clock);
     h->mono_ns = clock_mono_ns(options->clock);
     init_lock(h);
@@ -419,11 +473,13 @@ void hooks_free(struct hooks *h)
     while (map_walk_next(&h->subscriptions, &walk)) {
         struct subscription *s = walk.value;
         if (heap_is_linked(&s->timer)) heap_remove(&h->timers, &s->timer);
+        if (list_is_linked(&s->touched)) list_remove(&s->touched);
         subscription_free(s);
     }
     map_fini(&h->subscriptions);
     heap_fini(&h->timers);
     free_notes(&h->notes);
+    map_fini(&h->stale);
     pthread_cond_destroy(&h->changed);
     pthread_mutex_destroy(&h->lock);
     explicit_bzero(&h->signer, sizeof h->signer);

@@ -45,6 +45,7 @@ struct hooks_options {
     const struct target_rules *rules;
     const struct clock *clock;
     const struct trace *trace;
+    bool is_shared; /* as if the store were one that others have open, too: for tests */
 };
 
 WEIR_MUST_CHECK enum weir_status hooks_open(struct hooks **out, struct store *store,
@@ -56,6 +57,16 @@ void hooks_free(struct hooks *h); /* NULL is allowed, here and above */
 
 /* By the committer's thread; costs a load when there is no subscription. */
 void hooks_news(struct hooks *h, const struct store_news *news, size_t n);
+
+/* Whether news of this log are wanted. Any thread. */
+bool hooks_wants(struct hooks *h, struct weir_slice log);
+
+/*
+ * At a shared store: whether this node is the one that wakes and delivers; at first it is not.
+ * Another node has put or removed a document; kind empty: any may have changed. Any thread; short.
+ */
+void hooks_lead(struct hooks *h, bool leads);
+void hooks_docs_changed(struct hooks *h, struct weir_slice kind, struct weir_slice id);
 
 enum hooks_action {
     HOOKS_PUT,
@@ -88,6 +99,7 @@ struct hooks_request {
     /* Private. */
     struct list_node node;
     struct subscription *subscription;
+    unsigned n_tries; /* another node was faster */
 };
 
 /* WEIR_BUSY, WEIR_SHUTDOWN: `done` is not called. */

@@ -44,6 +44,9 @@ struct work {
     struct map notes;
     bool is_overflown; /* there were more notes */
     bool is_last;
+    struct map stale; /* ids of subscriptions that other nodes have changed */
+    bool is_all_stale;
+    bool has_lead_news, leads;
 };
 
 struct hooks {
@@ -64,10 +67,16 @@ struct hooks {
     struct map notes;
     bool is_overflown;
     bool is_stopping;
+    struct map stale;
+    bool is_all_stale;
+    bool has_lead_news, wants_lead;
 
+    bool is_shared;           /* other nodes have the same subscriptions */
+    bool leads;               /* this one wakes and delivers */
+    int64_t look_at_ms;       /* all are looked at again; 0: not */
     struct map subscriptions; /* by id */
     struct heap timers;
-    struct list touched; /* to be looked at in this round */
+    struct list touched; /* to be looked at in this round, or, between rounds, in the next */
     struct list dead;    /* freed at its end; linked by `touched` */
     struct signer signer;
     bool has_signer;
@@ -101,6 +110,23 @@ WEIR_MUST_CHECK enum weir_status watch_link_one(struct hooks *h, struct subscrip
 WEIR_MUST_CHECK enum weir_status watch_scan(struct hooks *h);
 /* The tails of one, as they are. */
 WEIR_MUST_CHECK enum weir_status watch_tails(struct hooks *h, struct subscription *s);
+
+/* All that one has, with streams that another node made a moment ago: who asks may know of them. */
+WEIR_MUST_CHECK enum weir_status watch_all_of(struct hooks *h, struct subscription *s);
+/* The same, also when there is something already. */
+WEIR_MUST_CHECK enum weir_status watch_scan_of(struct hooks *h, struct subscription *s);
+/* The tail of one stream, as it is. */
+WEIR_MUST_CHECK enum weir_status watch_tail(struct hooks *h, struct stream_link *link);
+
+/* nodes.c: what other nodes do */
+
+void nodes_init(struct hooks *h);
+void nodes_take(struct hooks *h, struct work *w); /* under the lock */
+void nodes_run(struct hooks *h, struct work *w);
+/* The subscription as its document is now; none when there is none. What the store says. */
+WEIR_MUST_CHECK enum weir_status nodes_look(struct hooks *h, struct weir_slice id);
+/* Another node was faster: what it has written takes the place of ours. */
+void nodes_give_way(struct hooks *h, struct subscription *s);
 
 /* write.c */
 

@@ -428,7 +428,10 @@ static bool apply_acks(struct asked *a)
         return false;
     }
     for (; v; v = weir_json_next(v)) {
-        const struct stream_link *link = find_ack(a, v, &id);
+        struct stream_link *link = find_ack(a, v, &id);
+        /* What another node wrote a moment ago may not have been told here. */
+        if (link && a->h->is_shared && id > link->tail) a->r->failure = watch_tail(a->h, link);
+        if (a->r->failure != WEIR_OK) return false;
         if (link && stream_link_may_ack(link, id)) continue;
         refuse(a, 409, "INVALID_OFFSET",
                "an acknowledgement is of no stream of this subscription, or goes back, or beyond "
@@ -522,6 +525,8 @@ static void run_claim(struct asked *a)
         subscription_end(a->s);
         hooks_touch(a->h, a->s, true);
     }
+    if (a->h->is_shared && !subscription_pending(a->s)) a->r->failure = watch_all_of(a->h, a->s);
+    if (a->r->failure != WEIR_OK) return;
     if (a->s->holder) refuse_claim(a);
     else if (!hooks_wake_if_due(a->h, a->s))
         refuse(a, 409, "NO_PENDING_WORK", "there is nothing that was not acknowledged");
@@ -589,6 +594,10 @@ static bool check_subscription(struct asked *a)
 
 bool request_run(struct hooks *h, struct hooks_request *r)
 {
+    if (h->is_shared && r->id.len > 0 && r->id.len <= STORE_NAME_BYTES) {
+        r->failure = nodes_look(h, r->id);
+        if (r->failure != WEIR_OK) return true;
+    }
     struct asked a = {.h = h, .r = r, .s = hooks_find(h, r->id)};
     if (a.s && a.s->is_removed) return false;
     r->status = 0;

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "codec/json_member.h"
 #include "hook/glob.h"
 
 enum { WAKE_RANDOM_BYTES = 12 };
@@ -257,23 +258,17 @@ static void put_text(struct weir_buf *out, const char *key, struct weir_slice te
     weir_json_put_string(out, text);
 }
 
-static void put_int(struct weir_buf *out, const char *key, int64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_int(out, n);
-}
-
 static void put_config(const struct subscription *s, struct weir_buf *out)
 {
     char bytes[2 * SHA256_BYTES];
     struct weir_buf hash = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
-    put_int(out, "type", s->config.type);
+    member_int(out, "type", s->config.type);
     put_text(out, "pattern", s->config.pattern);
     put_text(out, "url", s->config.url);
     put_text(out, "wake_stream", s->config.wake_stream);
     put_text(out, "description", s->config.description);
-    put_int(out, "lease_ttl_ms", s->config.lease_ttl_ms);
-    put_int(out, "created_ms", s->created_ms);
+    member_int(out, "lease_ttl_ms", s->config.lease_ttl_ms);
+    member_int(out, "created_ms", s->created_ms);
     base64url_write(&hash, slice_of(s->hash, sizeof s->hash));
     put_text(out, "hash", weir_buf_slice(&hash));
 }
@@ -292,12 +287,12 @@ void subscription_write(const struct subscription *s, struct weir_buf *out)
 {
     weir_json_put_begin_object(out);
     put_config(s, out);
-    put_int(out, "generation", (int64_t)s->generation);
+    member_int(out, "generation", (int64_t)s->generation);
     put_text(out, "wake_id", weir_slice_of(s->wake_id));
     if (s->holder) put_text(out, "holder", weir_slice_of(s->holder));
-    put_int(out, "lease_until_ms", s->lease_until_ms);
-    put_int(out, "failures", s->n_failures);
-    put_int(out, "retry_at_ms", s->retry_at_ms);
+    member_int(out, "lease_until_ms", s->lease_until_ms);
+    member_int(out, "failures", s->n_failures);
+    member_int(out, "retry_at_ms", s->retry_at_ms);
     weir_json_put_key(out, "links");
     weir_json_put_begin_array(out);
     for (struct list_node *n = list_first(&s->links); n; n = list_next(&s->links, n))

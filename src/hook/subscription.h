@@ -69,6 +69,9 @@ struct subscription_config {
     int64_t lease_ttl_ms;
 };
 
+/* Another node has written the document. Neither a version nor DOC_ANY_VERSION, which fits all. */
+enum { VERSION_UNKNOWN = -2 };
+
 struct delivery;
 
 struct subscription {
@@ -88,6 +91,7 @@ struct subscription {
     int64_t retry_at_ms;         /* 0: none is waited for */
 
     /* Of whoever runs it; not kept. */
+    int64_t version; /* of its document, where others may write it; VERSION_UNKNOWN */
     struct heap_node timer;
     struct list_node touched;
     struct delivery *delivery;

@@ -32,7 +32,8 @@ static void note_link(struct hooks *h, struct subscription *s, const struct note
         is_changed |= link != NULL;
     }
     if (link && note->last > 0) is_changed |= stream_link_set_tail(link, note->log_id, note->last);
-    if (link || is_changed) hooks_touch(h, s, is_changed);
+    /* Who leads writes it down. */
+    if (link || is_changed) hooks_touch(h, s, is_changed && h->leads);
 }
 
 void watch_note(struct hooks *h, const struct note *note)
@@ -151,10 +152,21 @@ static enum weir_status link_missing(struct hooks *h, void *user, struct weir_sl
         struct subscription *s = walk.value;
         if (subscription_link(s, name) || !subscription_matches(s, name)) continue;
         if (subscription_add_link(s, name, LINK_GLOB, ACKED_NOTHING) == WEIR_OK)
-            hooks_touch(h, s, true);
+            hooks_touch(h, s, h->leads);
         else atomic_fetch_add(&h->n_unlinked, 1);
     }
     return WEIR_OK;
+}
+
+enum weir_status watch_tail(struct hooks *h, struct stream_link *link)
+{
+    struct log_state state;
+    enum weir_status st = read_state(h, slice_of(link->path, link->n_path), &state);
+    if (st == WEIR_OK && state.exists && state.log_id == link->log_id && state.last > link->tail)
+        link->tail = state.last;
+    if (st == WEIR_OK && state.exists && link->log_id == 0)
+        (void)stream_link_set_tail(link, state.log_id, state.last);
+    return st;
 }
 
 enum weir_status watch_tails(struct hooks *h, struct subscription *s)
@@ -169,12 +181,34 @@ enum weir_status watch_tails(struct hooks *h, struct subscription *s)
         if (st != WEIR_OK) return st;
         if (!state.exists && link->log_id != 0) {
             subscription_remove_link(s, path, 0);
-            s->is_dirty = true;
+            s->is_dirty |= h->leads;
         } else if (state.exists) {
-            s->is_dirty |= stream_link_set_tail(link, state.log_id, state.last);
+            s->is_dirty |= stream_link_set_tail(link, state.log_id, state.last) && h->leads;
         }
     }
     return WEIR_OK;
+}
+
+static enum weir_status link_missing_to(struct hooks *h, void *user, struct weir_slice name)
+{
+    struct subscription *s = user;
+    if (subscription_link(s, name) || !subscription_matches(s, name)) return WEIR_OK;
+    if (subscription_add_link(s, name, LINK_GLOB, ACKED_NOTHING) != WEIR_OK)
+        atomic_fetch_add(&h->n_unlinked, 1);
+    return WEIR_OK;
+}
+
+enum weir_status watch_scan_of(struct hooks *h, struct subscription *s)
+{
+    enum weir_status st = s->config.pattern.len > 0 ? each_stream(h, link_missing_to, s) : WEIR_OK;
+    return st == WEIR_OK ? watch_tails(h, s) : st;
+}
+
+enum weir_status watch_all_of(struct hooks *h, struct subscription *s)
+{
+    enum weir_status st = watch_tails(h, s);
+    if (st != WEIR_OK || subscription_pending(s) || s->config.pattern.len == 0) return st;
+    return watch_scan_of(h, s);
 }
 
 enum weir_status watch_scan(struct hooks *h)

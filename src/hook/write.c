@@ -96,18 +96,20 @@ static WEIR_MUST_CHECK enum weir_status fill(struct hooks *h, struct write *w)
 {
     struct subscription *s = w->subscription;
     struct weir_buf body;
+    /* Nothing is written over what we have not seen; it is looked at again, as after a conflict. */
+    if (h->is_shared && s->version == VERSION_UNKNOWN) return WEIR_CONFLICT;
     w->commit = commit_new(0);
     if (!w->commit) return WEIR_NOMEM;
+    int64_t expected = h->is_shared ? s->version : DOC_ANY_VERSION; /* 0: it must be new */
     if (s->is_removed) {
-        commit_remove(w->commit, key_of(s), DOC_ANY_VERSION);
+        commit_remove(w->commit, key_of(s), expected);
         return WEIR_OK;
     }
     weir_buf_init(&body, SUBSCRIPTION_DOC_BYTES);
     subscription_write(s, &body);
     enum weir_status st = weir_buf_status(&body);
     if (st == WEIR_OK)
-        commit_put(w->commit, key_of(s), DOC_ANY_VERSION, weir_slice_of(s->owner),
-                   weir_buf_slice(&body));
+        commit_put(w->commit, key_of(s), expected, weir_slice_of(s->owner), weir_buf_slice(&body));
     weir_buf_fini(&body);
     if (st == WEIR_OK && s->has_wake_event) add_event(h, w);
     return st;
@@ -140,10 +142,14 @@ static void hand_over(struct hooks *h, struct writing *all)
     pthread_mutex_unlock(&all->lock);
 }
 
-/* Whether it has to be written once more, without its event. */
+/*
+ * Whether it has to be written once more, without its event. A conflict where the stream did not
+ * object is of the document: another node was faster, and a second write would be as late.
+ */
 static bool was_refused(struct hooks *h, const struct write *w)
 {
     if (!w->has_event || w->subscription->written != WEIR_CONFLICT) return false;
+    if (w->append.outcome == STREAM_DONE) return false;
     TRACE(h->options.trace, TRACE_WARN, "hook", "a wake stream takes no event",
           trace_str("stream", w->subscription->config.wake_stream),
           trace_str("subscription", weir_slice_of(w->subscription->id)));
@@ -161,7 +167,10 @@ static bool finish(struct hooks *h, struct writing *all)
         bool is_refused = was_refused(h, w);
         if (s->is_removed && s->written == WEIR_NOT_FOUND) s->written = WEIR_OK;
         if (is_refused || s->written == WEIR_OK) s->has_wake_event = false;
-        if (s->written == WEIR_OK) s->is_dirty = s->is_new = false;
+        if (s->written == WEIR_OK) {
+            s->is_dirty = s->is_new = false;
+            s->version++;
+        }
         is_again |= is_refused;
         commit_free(w->commit);
         mem_free(w);
@@ -203,6 +212,7 @@ void write_reload(struct hooks *h, struct subscription *s)
           trace_str("error", weir_slice_of(weir_status_text(s->written))));
     if (st == WEIR_OK) {
         as_stored = subscription_read(doc.id, doc.owner, doc.body);
+        if (as_stored) as_stored->version = doc.version;
         doc_fini(&doc);
     }
     /* What cannot be read stays as it is and is written when the store can again. */

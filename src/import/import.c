@@ -15,6 +15,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "codec/json_member.h"
 #include "data/series.h"
 #include "import/archive.h"
 #include "import/import_impl.h"
@@ -154,23 +155,17 @@ static void running_remove(const struct running *mine)
 
 /* ---- progress ---- */
 
-static void put_number(struct weir_buf *out, const char *key, uint64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_uint(out, n);
-}
-
 static void put_progress(struct run *r, struct weir_buf *out)
 {
     const struct import_progress *p = &r->progress;
     weir_json_put_begin_object(out);
     job_put_text(out, "file", p->file);
     job_put_text(out, "kind", p->kind);
-    put_number(out, "bytes", p->bytes);
-    put_number(out, "total_bytes", p->total_bytes);
-    put_number(out, "records", p->records);
-    put_number(out, "refused", p->refused);
-    put_number(out, "elapsed_ms", p->elapsed_ms);
+    member_uint(out, "bytes", p->bytes);
+    member_uint(out, "total_bytes", p->total_bytes);
+    member_uint(out, "records", p->records);
+    member_uint(out, "refused", p->refused);
+    member_uint(out, "elapsed_ms", p->elapsed_ms);
     weir_json_put_end_object(out);
 }
 
@@ -205,6 +200,7 @@ static enum weir_status commit_event(struct run *r, const char *type, put_fn put
     }
     if (closing == DONE && r->o->ending) r->o->ending(r->o->ending_user, c, r->tally.summary);
     if (closing == DONE) job_seal(&r->job, c);
+    if (r->o->fence) commit_decide(c, false, r->o->fence, r->o->fence_user);
     return store_commit_wait(r->store, c).status;
 }
 
@@ -276,6 +272,7 @@ static enum weir_status flush(struct run *r)
         r->job.mark = 0;
     }
     enum weir_status st = job_put(&r->job, c, "running");
+    if (r->o->fence) commit_decide(c, false, r->o->fence, r->o->fence_user);
     if (st == WEIR_OK) return store_failed(r, facts_flush(r->facts, c));
     commit_free(c);
     return st;
@@ -676,7 +673,7 @@ static void put_file(struct run *r, struct weir_buf *out)
     weir_json_put_begin_object(out);
     job_put_text(out, "file", r->progress.file);
     job_put_text(out, "kind", r->progress.kind);
-    put_number(out, "bytes", archive_item(r->archive, r->job.item)->bytes);
+    member_uint(out, "bytes", archive_item(r->archive, r->job.item)->bytes);
     weir_json_put_end_object(out);
 }
 
@@ -735,8 +732,8 @@ static void put_started(struct run *r, struct weir_buf *out)
     clock_format(at, clock_wall_ms(r->o->clock));
     weir_json_put_begin_object(out);
     job_put_text(out, "file", shown(r, r->o->paths[0]));
-    put_number(out, "files", r->progress.n_files);
-    put_number(out, "bytes", r->progress.total_bytes);
+    member_uint(out, "files", r->progress.n_files);
+    member_uint(out, "bytes", r->progress.total_bytes);
     weir_json_put_key(out, "resumed");
     weir_json_put_bool(out, r->job.is_resumed);
     job_put_text(out, "at", at);

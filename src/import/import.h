@@ -74,6 +74,9 @@ struct import_options {
     /* Adds to the commit with the last event of an import that is done; may be NULL. */
     void (*ending)(void *user, struct commit *c, const struct import_summary *s);
     void *ending_user;
+    /* Looks at every commit of it: not WEIR_OK, and it is somebody else's by now. NULL: nobody. */
+    commit_decide_fn fence;
+    void *fence_user;
 };
 
 struct import_error {

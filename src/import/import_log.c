@@ -13,6 +13,7 @@
 #include "base/slice.h"
 #include "base/ulid.h"
 #include "base/utf8.h"
+#include "codec/json_member.h"
 #include "import/import_impl.h"
 
 enum { HEX_BYTES = 32, LOG_KEEP_DAYS = 90 };
@@ -83,14 +84,6 @@ enum weir_status job_begin(struct job *j, const unsigned char hash[32])
     return WEIR_OK;
 }
 
-static void put_time(struct weir_buf *out, const char *key, int64_t ms)
-{
-    char text[CLOCK_TEXT_BYTES];
-    clock_format(text, ms);
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 void job_put_text(struct weir_buf *out, const char *key, const char *text)
 {
     struct weir_buf whole;
@@ -118,7 +111,7 @@ enum weir_status job_put(const struct job *j, struct commit *c, const char *stat
     weir_json_put_uint(&body, j->mark);
     weir_json_put_key(&body, "note");
     weir_json_put_str(&body, j->note);
-    put_time(&body, "at", clock_wall_ms(j->clock));
+    member_time(&body, "at", clock_wall_ms(j->clock));
     weir_json_put_end_object(&body);
     enum weir_status st = weir_buf_status(&body);
     if (st == WEIR_OK) commit_put(c, key_of(j), DOC_ANY_VERSION, j->user, weir_buf_slice(&body));
@@ -159,12 +152,6 @@ static void put_counts(struct weir_buf *out, const char *key, const struct impor
     weir_json_put_end_object(out);
 }
 
-static void put_number(struct weir_buf *out, const char *key, uint64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_uint(out, n);
-}
-
 static void put_day(struct weir_buf *out, const char *key, int32_t day)
 {
     char text[DAY_TEXT_BYTES];
@@ -185,7 +172,7 @@ static void put_refusals(struct weir_buf *out, const struct import_summary *s)
         weir_json_put_begin_object(out);
         weir_json_put_key(out, "file");
         weir_json_put_str(out, s->refusals[i].file);
-        put_number(out, "line", s->refusals[i].line);
+        member_uint(out, "line", s->refusals[i].line);
         weir_json_put_key(out, "reason");
         weir_json_put_str(out, s->refusals[i].reason);
         weir_json_put_end_object(out);
@@ -196,14 +183,14 @@ static void put_refusals(struct weir_buf *out, const struct import_summary *s)
 void import_write_summary(struct weir_buf *out, const struct import_summary *s)
 {
     weir_json_put_begin_object(out);
-    put_number(out, "bytes", s->bytes);
-    put_number(out, "records", s->records);
-    put_number(out, "facts", s->n_facts);
-    put_number(out, "new", s->n_new);
-    put_number(out, "duplicates", s->n_duplicates);
-    put_number(out, "refused", s->n_refused);
-    put_number(out, "ignored", s->n_ignored);
-    put_number(out, "days", s->n_days);
+    member_uint(out, "bytes", s->bytes);
+    member_uint(out, "records", s->records);
+    member_uint(out, "facts", s->n_facts);
+    member_uint(out, "new", s->n_new);
+    member_uint(out, "duplicates", s->n_duplicates);
+    member_uint(out, "refused", s->n_refused);
+    member_uint(out, "ignored", s->n_ignored);
+    member_uint(out, "days", s->n_days);
     put_day(out, "first_day", s->first_day);
     put_day(out, "last_day", s->last_day);
     weir_json_put_key(out, "resumed");

@@ -152,6 +152,7 @@ struct fetch_request {
     unsigned delay_ms;      /* not before; what waits for its time waits for nobody's turn */
     struct fetch_limits limits;
     const char *ca_file; /* PEM; NULL: whom the system trusts */
+    const char *socket;  /* of this machine, connected to whatever the host is; NULL: none */
 
     /* The head of an answer, but not those of 1xx. False: enough is known. NULL: not wanted. */
     bool (*on_head)(void *user, int http_status, const struct fetch_answer *answer);

@@ -53,6 +53,7 @@ struct job {
     char *body;                   /* NULL as soon as it is sent and answered */
     size_t n_request;             /* bytes of it */
     const char *ca_file;          /* behind the URL */
+    const char *socket;           /* likewise */
     char url[];
 };
 

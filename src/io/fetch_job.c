@@ -29,6 +29,7 @@ enum {
     READ_BYTES = 4 << 10,
     UPLOAD_BYTES = 16 << 10,
     MAX_CA_FILE = 4096, /* longest path */
+    MAX_SOCKET = 108,   /* likewise, of a socket: what the system takes */
     KEEP_ALIVE_S = 30,
 };
 
@@ -117,7 +118,8 @@ static curl_socket_t on_socket(void *user, curlsocktype purpose, struct curl_soc
 {
     struct job *job = job_checked(user);
     if (purpose != CURLSOCKTYPE_IPCXN) return CURL_SOCKET_BAD;
-    if (!job->is_listed && !target_allows(&job->fetcher->rules, &address->addr)) {
+    bool is_named = job->is_listed || job->socket; /* by the caller, and not by a name */
+    if (!is_named && !target_allows(&job->fetcher->rules, &address->addr)) {
         job->end = FETCH_NOT_ALLOWED;
         return CURL_SOCKET_BAD;
     }
@@ -291,7 +293,7 @@ static void copy_request(struct job *job, const struct fetch_request *request)
     /* Borrowed: nothing of these may be used after this call. */
     job->request.url = job->request.body = SLICE("");
     job->request.n_fields = 0;
-    job->request.ca_file = NULL;
+    job->request.ca_file = job->request.socket = NULL;
     memset(job->request.fields, 0, sizeof job->request.fields);
     if (request->limits.connect_ms == 0) job->request.limits.connect_ms = FETCH_CONNECT_MS;
     uint64_t max = request->on_body ? 0 : request->limits.max_body;
@@ -302,14 +304,18 @@ enum weir_status job_new(struct job **out, struct fetcher *f, const struct fetch
 {
     char url[FETCH_URL_BYTES];
     size_t n_ca = request->ca_file ? strnlen(request->ca_file, MAX_CA_FILE) : 0;
-    if (!fetch_copy_url(request->url, url) || n_ca == MAX_CA_FILE) return WEIR_INVALID;
+    size_t n_socket = request->socket ? strnlen(request->socket, MAX_SOCKET) : 0;
+    if (!fetch_copy_url(request->url, url) || n_ca == MAX_CA_FILE || n_socket == MAX_SOCKET)
+        return WEIR_INVALID;
     size_t n_url = strlen(url) + 1;
-    struct job *job = mem_zalloc(sizeof *job + n_url + n_ca + 1);
+    struct job *job = mem_zalloc(sizeof *job + n_url + n_ca + 1 + n_socket + 1);
     if (!job) return WEIR_NOMEM;
     job->magic = JOB_MAGIC;
     job->fetcher = f;
     memcpy(job->url, url, n_url);
     if (n_ca > 0) job->ca_file = memcpy(job->url + n_url, request->ca_file, n_ca + 1);
+    if (n_socket > 0)
+        job->socket = memcpy(job->url + n_url + n_ca + 1, request->socket, n_socket + 1);
     copy_request(job, request);
     job->start_ns = clock_mono_ns(&clock_system) + (uint64_t)request->delay_ms * NS_PER_MS;
     enum weir_status st = add_fields(job, request);
@@ -330,6 +336,8 @@ static bool set_request(CURL *c, struct job *job)
     if (is_set && job->ca_file)
         is_set = curl_easy_setopt(c, CURLOPT_CAINFO, job->ca_file) == CURLE_OK &&
                  curl_easy_setopt(c, CURLOPT_CAPATH, NULL) == CURLE_OK;
+    if (is_set && job->socket)
+        is_set = curl_easy_setopt(c, CURLOPT_UNIX_SOCKET_PATH, job->socket) == CURLE_OK;
     if (is_set && job->request.method == FETCH_DELETE)
         is_set = curl_easy_setopt(c, CURLOPT_CUSTOMREQUEST, "DELETE") == CURLE_OK;
     if (!is_set || job->request.method != FETCH_POST) return is_set;

@@ -59,7 +59,7 @@ void process_keep_log(const char *path);
 
 /*
  * Before process_confine(): a folder beside the data folder whose files may be read, made and
- * written. The path is borrowed; NULL: none.
+ * written; two at most. The path is borrowed; NULL: none.
  */
 void process_keep_folder(const char *path);
 

@@ -12,6 +12,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "codec/json_member.h"
 #include "io/crypto.h"
 #include "io/file.h"
 
@@ -76,18 +77,6 @@ void cassette_hash(const struct model_request *request, char out[CASSETTE_HASH_B
 
 /* ---- as text ---- */
 
-static void put_str_member(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
-static void put_uint_member(struct weir_buf *out, const char *key, uint64_t n)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_uint(out, n);
-}
-
 static const char *const type_names[] = {
     [MODEL_ANTHROPIC] = "anthropic", [MODEL_OPENAI] = "openai"};
 
@@ -97,14 +86,14 @@ static void put_head(struct weir_buf *out, const struct cassette *c,
     char hash[CASSETTE_HASH_BYTES];
     cassette_hash(request, hash);
     weir_json_put_begin_object(out);
-    put_uint_member(out, "cassette", FORMAT);
-    put_str_member(out, "sha256", hash);
-    put_str_member(out, "type", type_names[player->provider->type]);
-    put_str_member(out, "provider", player->provider->name);
-    put_str_member(out, "model", player->model);
-    put_uint_member(out, "http_status", (uint64_t)c->http_status);
-    put_str_member(out, "content_type", c->content_type);
-    if (c->retry_after_ms > 0) put_uint_member(out, "retry_after_ms", c->retry_after_ms);
+    member_uint(out, "cassette", FORMAT);
+    member_str(out, "sha256", hash);
+    member_str(out, "type", type_names[player->provider->type]);
+    member_str(out, "provider", player->provider->name);
+    member_str(out, "model", player->model);
+    member_uint(out, "http_status", (uint64_t)c->http_status);
+    member_str(out, "content_type", c->content_type);
+    if (c->retry_after_ms > 0) member_uint(out, "retry_after_ms", c->retry_after_ms);
     weir_json_put_key(out, "request");
     model_request_put(out, request);
     weir_json_put_end_object(out);
@@ -114,7 +103,7 @@ static void put_head(struct weir_buf *out, const struct cassette *c,
 static void put_piece(struct weir_buf *out, struct weir_slice bytes, uint64_t at_ms)
 {
     weir_json_put_begin_object(out);
-    put_uint_member(out, "at_ms", at_ms);
+    member_uint(out, "at_ms", at_ms);
     if (utf8_valid_prefix(bytes) == bytes.len) {
         weir_json_put_key(out, "text");
         weir_json_put_string(out, bytes);
@@ -139,8 +128,8 @@ void cassette_put(struct weir_buf *out, struct cassette *c, const struct model_r
         begin = c->pieces[i].end;
     }
     weir_json_put_begin_object(out);
-    put_uint_member(out, "at_ms", c->end_ms);
-    put_str_member(out, "end", c->cut[0] != 0 ? c->cut : "whole");
+    member_uint(out, "at_ms", c->end_ms);
+    member_str(out, "end", c->cut[0] != 0 ? c->cut : "whole");
     weir_json_put_end_object(out);
     weir_buf_append_char(out, '\n');
     if (out->status == WEIR_OK)

@@ -163,6 +163,13 @@ bool models_has(const struct models *m, enum model_role role)
     return m && m->config->players[role].provider != NULL;
 }
 
+void models_player(const struct models *m, enum model_role role, const char **provider,
+                   const char **model)
+{
+    *provider = m->config->players[role].provider->name;
+    *model = m->config->players[role].model;
+}
+
 bool models_is_external(const struct models *m, enum model_role role)
 {
     if (!models_has(m, role)) return false;

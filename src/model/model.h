@@ -79,6 +79,10 @@ struct model_request {
  */
 void model_request_put(struct weir_buf *out, const struct model_request *request);
 
+/* A block of text, and a message of a request that is nothing but one. */
+void model_text_put(struct weir_buf *out, struct weir_slice text);
+void model_message_put(struct weir_buf *out, const char *role, struct weir_slice text);
+
 /* ---- an answer ---- */
 
 enum model_stop {
@@ -148,6 +152,10 @@ void models_free(struct models *m); /* NULL is allowed */
 
 /* Whether a model plays this role; otherwise agents are on their own (the builtin provider). */
 bool models_has(const struct models *m, enum model_role role);
+
+/* Who plays it, by the names of the configuration, which live as long as that; models_has(). */
+void models_player(const struct models *m, enum model_role role, const char **provider,
+                   const char **model);
 
 /* Whether others read what is asked in this role: one of those who may be asked is external. */
 bool models_is_external(const struct models *m, enum model_role role);

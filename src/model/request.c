@@ -6,6 +6,7 @@
  */
 #include "base/slice.h"
 #include "codec/json_check.h"
+#include "codec/json_member.h"
 #include "model/model.h"
 
 const char model_answer_tool[] = "answer";
@@ -36,6 +37,25 @@ static void put_optional_json(struct weir_buf *out, const char *key, struct weir
     if (text.len == 0) return;
     weir_json_put_key(out, key);
     put_json(out, text);
+}
+
+void model_text_put(struct weir_buf *out, struct weir_slice text)
+{
+    weir_json_put_begin_object(out);
+    member_str(out, "type", "text");
+    member_string(out, "text", text);
+    weir_json_put_end_object(out);
+}
+
+void model_message_put(struct weir_buf *out, const char *role, struct weir_slice text)
+{
+    weir_json_put_begin_object(out);
+    member_str(out, "role", role);
+    weir_json_put_key(out, "content");
+    weir_json_put_begin_array(out);
+    model_text_put(out, text);
+    weir_json_put_end_array(out);
+    weir_json_put_end_object(out);
 }
 
 void model_request_put(struct weir_buf *out, const struct model_request *request)

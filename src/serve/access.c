@@ -37,6 +37,8 @@ enum {
     PREFIX_BYTES = 5,
     DOC_BYTES = 4096, /* a key's document is far smaller */
     NAME_TRIES = 8,
+    KEYS_ROOM = KEYS_MAX + 1024, /* nodes may make the last ones at the same time */
+    FORGET_TRIES = 4,
 };
 
 static const double MAX_BUCKET_NS = 1e18;
@@ -46,9 +48,12 @@ static const char prefix[] = "weir_";
 struct key {
     struct key_info info;
     unsigned char hash[SHA256_BYTES];
-    uint64_t token_ns;        /* the time one request takes from the bucket; 0: no limit */
-    uint64_t bucket_ns;       /* the time a full bucket lasts */
-    atomic_uint_fast64_t tat; /* when the bucket is full again, on the monotonic clock */
+    uint64_t token_ns;            /* the time one request takes from the bucket; 0: no limit */
+    uint64_t bucket_ns;           /* the time a full bucket lasts */
+    atomic_uint_fast64_t tat;     /* when the bucket is full again, on the monotonic clock */
+    atomic_uint_fast64_t n_taken; /* of a key with a rate; never goes back */
+    atomic_uint_fast64_t n_free;  /* up to so many, without asking the other nodes */
+    uint64_t seen;                /* the number of the last reading of all that had it */
 };
 
 struct keys {
@@ -58,6 +63,9 @@ struct keys {
     pthread_mutex_t changing;
     pthread_rwlock_t lock;
     struct map by_name;
+    uint64_t n_readings; /* of all keys; by whoever holds `changing` */
+    atomic_bool is_used; /* some key with a rate, since somebody asked */
+    atomic_uint n_nodes; /* that share a rate; 0: each counts for itself */
 };
 
 /* ---- scopes ---- */
@@ -323,23 +331,99 @@ static void set_rate(struct key *key)
     key->bucket_ns = (uint64_t)fmin(token_ns * key->info.burst, MAX_BUCKET_NS);
 }
 
+static enum weir_status read_key(const struct doc *doc, struct key *key)
+{
+    const struct weir_json *v;
+    struct weir_json_doc *json = weir_json_doc_new(0);
+    enum weir_status st = json ? weir_json_parse(json, doc->body, &v, NULL) : WEIR_NOMEM;
+    if (st == WEIR_OK && (doc->id.len != KEY_NAME_BYTES || !get_document(v, key)))
+        st = WEIR_CORRUPT;
+    weir_json_doc_free(json);
+    if (st != WEIR_OK) return st;
+    memcpy(key->info.name, doc->id.ptr, KEY_NAME_BYTES);
+    set_rate(key);
+    return WEIR_OK;
+}
+
+/*
+ * A row becomes what a document says. It stays revoked, though the store may not know: who leaked
+ * is refused also while nothing can be written.
+ */
+static void renew(struct key *known, const struct key *key)
+{
+    int64_t revoked_ms = known->info.revoked_ms;
+    known->info = key->info;
+    if (known->info.revoked_ms == 0) known->info.revoked_ms = revoked_ms;
+    memcpy(known->hash, key->hash, sizeof known->hash);
+    known->token_ns = key->token_ns;
+    known->bucket_ns = key->bucket_ns;
+}
+
 static enum weir_status load_key(void *user, const struct doc *doc)
 {
     struct keys *k = user;
-    const struct weir_json *v;
     struct key *key = mem_zalloc(sizeof *key);
-    struct weir_json_doc *json = weir_json_doc_new(0);
-    enum weir_status st = key && json ? WEIR_OK : WEIR_NOMEM;
-    if (st == WEIR_OK) st = weir_json_parse(json, doc->body, &v, NULL);
-    if (st == WEIR_OK && (doc->id.len != KEY_NAME_BYTES || !get_document(v, key)))
-        st = WEIR_CORRUPT;
-    if (st == WEIR_OK) {
-        memcpy(key->info.name, doc->id.ptr, KEY_NAME_BYTES);
-        set_rate(key);
-        st = map_put(&k->by_name, name_of(key), key);
+    enum weir_status st = key ? read_key(doc, key) : WEIR_NOMEM;
+    if (st != WEIR_OK) {
+        mem_free(key);
+        return st;
     }
-    if (st != WEIR_OK) mem_free(key);
-    weir_json_doc_free(json);
+    CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
+    struct key *known = map_get(&k->by_name, name_of(key));
+    if (known) renew(known, key);
+    else st = map_put(&k->by_name, name_of(key), key);
+    if (st == WEIR_OK) (known ? known : key)->seen = k->n_readings;
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    if (known || st != WEIR_OK) mem_free(key);
+    return st;
+}
+
+/* Rows that the last reading of all did not find. */
+static void forget_unseen(struct keys *k)
+{
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk)) {
+        struct key *key = walk.value;
+        if (key->seen != k->n_readings) mem_free(map_take(&k->by_name, name_of(key)));
+    }
+}
+
+/* Makes the table what the store has. */
+static enum weir_status load_all(struct keys *k)
+{
+    struct doc_query query = {.kind = SLICE("key"), .limit = KEYS_ROOM};
+    k->n_readings++;
+    enum weir_status st = store_doc_list(k->store, &query, load_key, k);
+    if (st != WEIR_OK) return st;
+    CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
+    forget_unseen(k);
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return WEIR_OK;
+}
+
+static enum weir_status load_one(struct keys *k, struct weir_slice name)
+{
+    struct doc doc;
+    enum weir_status st =
+        store_doc_get(k->store, (struct doc_key){.kind = SLICE("key"), .id = name}, &doc);
+    if (st == WEIR_OK) {
+        st = load_key(k, &doc);
+        doc_fini(&doc);
+    } else if (st == WEIR_NOT_FOUND) {
+        CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
+        mem_free(map_take(&k->by_name, name));
+        CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+        st = WEIR_OK;
+    }
+    return st;
+}
+
+enum weir_status keys_refresh(struct keys *k, struct weir_slice name)
+{
+    CHECK(k->magic == MAGIC);
+    CHECK(pthread_mutex_lock(&k->changing) == 0);
+    enum weir_status st = name.len == 0 ? load_all(k) : load_one(k, name);
+    CHECK(pthread_mutex_unlock(&k->changing) == 0);
     return st;
 }
 
@@ -351,9 +435,8 @@ enum weir_status keys_open(struct keys **out, struct store *store, const struct 
     *k = (struct keys){.magic = MAGIC, .store = store, .clock = clock};
     CHECK(pthread_mutex_init(&k->changing, NULL) == 0);
     CHECK(pthread_rwlock_init(&k->lock, NULL) == 0);
-    map_init(&k->by_name, KEYS_MAX);
-    struct doc_query query = {.kind = SLICE("key"), .limit = KEYS_MAX};
-    enum weir_status st = store_doc_list(store, &query, load_key, k);
+    map_init(&k->by_name, KEYS_ROOM);
+    enum weir_status st = load_all(k);
     if (st == WEIR_OK) *out = k;
     else keys_close(k);
     return st;
@@ -375,9 +458,11 @@ void keys_close(struct keys *k)
 /* ---- finding ---- */
 
 /* Takes a token; false, with the time until there is one again, when there is none. */
-static bool take_token(struct key *key, uint64_t now_ns, uint64_t *wait_ns)
+static bool take_token(struct keys *k, struct key *key, uint64_t now_ns, uint64_t *wait_ns)
 {
     if (key->token_ns == 0) return true;
+    if (!atomic_load_explicit(&k->is_used, memory_order_relaxed))
+        atomic_store_explicit(&k->is_used, true, memory_order_relaxed);
     uint_fast64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
     for (;;) {
         uint_fast64_t next = (tat > now_ns ? tat : now_ns) + key->token_ns;
@@ -385,16 +470,125 @@ static bool take_token(struct key *key, uint64_t now_ns, uint64_t *wait_ns)
             *wait_ns = next - now_ns - key->bucket_ns;
             return false;
         }
-        if (atomic_compare_exchange_weak_explicit(&key->tat, &tat, next, memory_order_relaxed,
-                                                  memory_order_relaxed))
-            return true;
+        if (!atomic_compare_exchange_weak_explicit(&key->tat, &tat, next, memory_order_relaxed,
+                                                   memory_order_relaxed))
+            continue;
+        atomic_fetch_add_explicit(&key->n_taken, 1, memory_order_relaxed);
+        return true;
     }
+}
+
+/* ---- what other nodes take ---- */
+
+bool keys_was_used(struct keys *k)
+{
+    return atomic_load_explicit(&k->is_used, memory_order_relaxed) &&
+           atomic_exchange(&k->is_used, false);
+}
+
+/* This node's part of what is left in the bucket, but one at least, or nobody would get the last.
+ */
+static uint64_t part_of(const struct key *key, uint64_t now_ns, unsigned n_nodes)
+{
+    uint64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
+    uint64_t ahead = tat > now_ns ? tat - now_ns : 0;
+    uint64_t left = ahead < key->bucket_ns ? (key->bucket_ns - ahead) / key->token_ns : 0;
+    return left / n_nodes > 0 ? left / n_nodes : 1;
+}
+
+void keys_share(struct keys *k, unsigned n_nodes)
+{
+    atomic_store(&k->n_nodes, n_nodes);
+}
+
+void keys_asked(struct keys *k)
+{
+    uint64_t now_ns = clock_mono_ns(k->clock);
+    unsigned n_nodes = atomic_load(&k->n_nodes);
+    if (n_nodes == 0) return;
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk)) {
+        struct key *key = walk.value;
+        if (key->token_ns == 0) continue;
+        uint64_t n_taken = atomic_load_explicit(&key->n_taken, memory_order_relaxed);
+        atomic_store_explicit(&key->n_free, n_taken + part_of(key, now_ns, n_nodes),
+                              memory_order_relaxed);
+    }
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+}
+
+bool keys_must_ask(struct keys *k, struct weir_slice name)
+{
+    if (atomic_load_explicit(&k->n_nodes, memory_order_relaxed) < 2) return false;
+    uint64_t now_ns = clock_mono_ns(k->clock);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    const struct key *key = map_get(&k->by_name, name);
+    bool must = key && key->token_ns > 0 && key->info.revoked_ms == 0 &&
+                atomic_load_explicit(&key->n_taken, memory_order_relaxed) >=
+                    atomic_load_explicit(&key->n_free, memory_order_relaxed);
+    if (must) {
+        uint64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
+        uint64_t next = (tat > now_ns ? tat : now_ns) + key->token_ns;
+        must = next <= now_ns + key->bucket_ns;
+    }
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return must;
+}
+
+void keys_each_use(struct keys *k, void (*each)(void *user, const struct key_use *use), void *user)
+{
+    uint64_t now_ns = clock_mono_ns(k->clock);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct map_walk walk = map_walk_begin(&k->by_name);
+    while (map_walk_next(&k->by_name, &walk)) {
+        struct key *key = walk.value;
+        uint64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
+        struct key_use use = {.name = key->info.name,
+                              .n_taken = atomic_load_explicit(&key->n_taken, memory_order_relaxed),
+                              .ahead_ns = tat > now_ns ? tat - now_ns : 0};
+        if (use.n_taken > 0) each(user, &use);
+    }
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+}
+
+/* Requests as time; decades are as good as for ever. */
+static uint64_t tokens_ns(const struct key *key, uint64_t n)
+{
+    return (uint64_t)fmin((double)n * (double)key->token_ns, MAX_BUCKET_NS);
+}
+
+void keys_charge(struct keys *k, const struct key_charge *charge)
+{
+    uint64_t now_ns = clock_mono_ns(k->clock);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct key *key = map_get(&k->by_name, charge->name);
+    if (key && key->token_ns > 0) {
+        uint64_t floor = charge->floor_ns > 0
+                             ? now_ns + (uint64_t)fmin((double)charge->floor_ns, MAX_BUCKET_NS) +
+                                   tokens_ns(key, charge->n_here)
+                             : now_ns;
+        uint64_t more = tokens_ns(key, charge->n_there);
+        uint_fast64_t tat = atomic_load_explicit(&key->tat, memory_order_relaxed);
+        while (!atomic_compare_exchange_weak_explicit(&key->tat, &tat,
+                                                      (tat > floor ? tat : floor) + more,
+                                                      memory_order_relaxed, memory_order_relaxed))
+            continue;
+    }
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
 }
 
 static bool has_form(struct weir_slice text)
 {
     return text.len == KEY_TEXT_BYTES - 1 && memcmp(text.ptr, prefix, PREFIX_BYTES) == 0 &&
            text.ptr[PREFIX_BYTES + KEY_NAME_BYTES] == '_';
+}
+
+bool key_text_name(struct weir_slice text, struct weir_slice *name)
+{
+    if (!has_form(text)) return false;
+    *name = slice_of(text.ptr + PREFIX_BYTES, KEY_NAME_BYTES);
+    return true;
 }
 
 /* Copies what stands in the table, which may change once the lock is given back. */
@@ -408,36 +602,58 @@ static void tell(const struct key_info *info, struct key_found *out)
     out->access.prefix = out->prefix;
 }
 
-static enum weir_status find_locked(struct keys *k, struct weir_slice text,
-                                    const unsigned char *hash, struct key_found *out)
+/* Whether a request may pass with a key that is the right one. */
+static enum weir_status pass_locked(struct keys *k, struct key *key, struct key_found *out)
 {
-    static const unsigned char nobody[SHA256_BYTES];
     uint64_t wait_ns = 0;
-    struct key *key = map_get(&k->by_name, slice_of(text.ptr + PREFIX_BYTES, KEY_NAME_BYTES));
-    bool is_equal = bytes_equal_ct(hash, key ? key->hash : nobody, SHA256_BYTES);
-    if (!key || !is_equal || key->info.revoked_ms != 0) return WEIR_BAD_TOKEN;
+    if (key->info.revoked_ms != 0) return WEIR_BAD_TOKEN;
     /* Most keys last for ever, and do not ask the clock. */
     if (key->info.expires_ms != 0 && key->info.expires_ms <= clock_wall_ms(k->clock)) {
         out->is_expired = true;
         return WEIR_BAD_TOKEN;
     }
     tell(&key->info, out);
-    if (take_token(key, clock_mono_ns(k->clock), &wait_ns)) return WEIR_OK;
+    if (take_token(k, key, clock_mono_ns(k->clock), &wait_ns)) return WEIR_OK;
     out->retry_after_ms = (wait_ns + 999999) / 1000000;
     return WEIR_RATE_LIMIT;
+}
+
+static enum weir_status find_locked(struct keys *k, struct weir_slice text,
+                                    const unsigned char *hash, struct key_found *out)
+{
+    static const unsigned char nobody[SHA256_BYTES];
+    struct key *key = map_get(&k->by_name, slice_of(text.ptr + PREFIX_BYTES, KEY_NAME_BYTES));
+    bool is_equal = bytes_equal_ct(hash, key ? key->hash : nobody, SHA256_BYTES);
+    return key && is_equal ? pass_locked(k, key, out) : WEIR_BAD_TOKEN;
+}
+
+static void begin_finding(struct key_found *out)
+{
+    out->access = (struct access){.scopes = SCOPE_NONE};
+    out->retry_after_ms = 0;
+    out->is_expired = false;
 }
 
 enum weir_status keys_find(struct keys *k, struct weir_slice text, struct key_found *out)
 {
     CHECK(k->magic == MAGIC);
     unsigned char hash[SHA256_BYTES];
-    out->access = (struct access){.scopes = SCOPE_NONE};
-    out->retry_after_ms = 0;
-    out->is_expired = false;
+    begin_finding(out);
     if (!has_form(text)) return WEIR_BAD_TOKEN;
     sha256(text, hash);
     CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
     enum weir_status st = find_locked(k, text, hash, out);
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return st;
+}
+
+enum weir_status keys_find_named(struct keys *k, struct weir_slice name, struct key_found *out)
+{
+    CHECK(k->magic == MAGIC);
+    begin_finding(out);
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    struct key *key = map_get(&k->by_name, name);
+    enum weir_status st = key ? pass_locked(k, key, out) : WEIR_BAD_TOKEN;
     CHECK(pthread_rwlock_unlock(&k->lock) == 0);
     return st;
 }
@@ -472,25 +688,59 @@ static struct doc_key doc_of(const struct key *key)
     return (struct doc_key){.kind = SLICE("key"), .id = name_of(key)};
 }
 
-/* Puts the key's document, and with it takes away that of `old`, which may be NULL. */
-static WEIR_MUST_CHECK enum weir_status write_document(struct keys *k, const struct key *key,
-                                                       int64_t version, const struct key *old)
+static void put_key(struct commit *c, const struct key *key, int64_t version, struct weir_buf *body)
+{
+    weir_buf_init(body, DOC_BYTES);
+    put_document(body, key);
+    if (weir_buf_status(body) == WEIR_OK)
+        commit_put(c, doc_of(key), version, weir_slice_of(key->info.owner), weir_buf_slice(body));
+}
+
+/* Puts a new key's document, and with it takes away that of `old`, which may be NULL. */
+static WEIR_MUST_CHECK enum weir_status write_new(struct keys *k, const struct key *key,
+                                                  const struct key *old)
 {
     struct weir_buf body;
     struct commit *c = commit_new(DOC_BYTES);
     if (!c) return WEIR_NOMEM;
-    weir_buf_init(&body, DOC_BYTES);
-    put_document(&body, key);
+    if (old) commit_remove(c, doc_of(old), DOC_ANY_VERSION);
+    put_key(c, key, DOC_MUST_BE_NEW, &body);
     enum weir_status st = weir_buf_status(&body);
-    if (st == WEIR_OK) {
-        if (old) commit_remove(c, doc_of(old), DOC_ANY_VERSION);
-        commit_put(c, doc_of(key), version, weir_slice_of(key->info.owner), weir_buf_slice(&body));
-        st = store_commit_wait(k->store, c).status;
-    } else {
-        commit_free(c);
-    }
+    if (st == WEIR_OK) st = store_commit_wait(k->store, c).status;
+    else commit_free(c);
     weir_buf_fini(&body);
     return st;
+}
+
+/*
+ * What the store has is revoked, not what the table has: another node may have forgotten the key,
+ * and it must not come back by this.
+ */
+static enum weir_status decide_revoked(void *user, struct commit_view *view, struct commit *c)
+{
+    const struct key *revoked = user;
+    struct doc doc;
+    struct weir_buf body;
+    enum weir_status st = commit_view_doc(view, doc_of(revoked), &doc);
+    if (st != WEIR_OK) return st;
+    struct key *key = mem_zalloc(sizeof *key);
+    st = key ? read_key(&doc, key) : WEIR_NOMEM;
+    if (st == WEIR_OK && key->info.revoked_ms == 0) {
+        key->info.revoked_ms = revoked->info.revoked_ms;
+        put_key(c, key, doc.version, &body);
+        st = weir_buf_status(&body);
+        weir_buf_fini(&body);
+    }
+    mem_free(key);
+    return st;
+}
+
+static WEIR_MUST_CHECK enum weir_status write_revoked(struct keys *k, struct key *key)
+{
+    struct commit *c = commit_new(DOC_BYTES);
+    if (!c) return WEIR_NOMEM;
+    commit_decide(c, false, decide_revoked, key);
+    return store_commit_wait(k->store, c).status;
 }
 
 /* The key that was revoked or expired first; NULL when all are valid. */
@@ -509,15 +759,21 @@ static struct key *oldest_ended(struct keys *k)
     return oldest;
 }
 
-/* Nobody but us changes the table now, so looking at it needs no lock. */
+/*
+ * Nobody but us changes the table now, so looking at it needs no lock. Another node may have
+ * forgotten the same old key for a new one of its own: then the next oldest goes.
+ */
 static WEIR_MUST_CHECK enum weir_status add_key(struct keys *k, struct key *key)
 {
     struct key *old = NULL;
-    if (k->by_name.len >= KEYS_MAX) {
-        old = oldest_ended(k);
-        if (!old) return WEIR_LIMIT;
+    enum weir_status st = WEIR_NOT_FOUND;
+    for (int i = 0; i < FORGET_TRIES && st == WEIR_NOT_FOUND; i++) {
+        if (i > 0) st = load_all(k);
+        if (i > 0 && st != WEIR_OK) return st;
+        old = k->by_name.len >= KEYS_MAX ? oldest_ended(k) : NULL;
+        if (!old && k->by_name.len >= KEYS_MAX) return WEIR_LIMIT;
+        st = write_new(k, key, old);
     }
-    enum weir_status st = write_document(k, key, DOC_MUST_BE_NEW, old);
     if (st != WEIR_OK) return st;
     CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
     if (old) mem_free(map_take(&k->by_name, name_of(old)));
@@ -571,15 +827,16 @@ enum weir_status keys_revoke(struct keys *k, struct weir_slice name)
     enum weir_status st = WEIR_OK;
     int64_t now_ms = clock_wall_ms(k->clock);
     CHECK(pthread_mutex_lock(&k->changing) == 0);
+    /* Another node may have made it a moment ago. */
+    if (name.len == KEY_NAME_BYTES && !map_get(&k->by_name, name)) st = load_one(k, name);
     struct key *key = map_get(&k->by_name, name);
-    if (!key) {
-        st = WEIR_NOT_FOUND;
-    } else {
+    if (!key && st == WEIR_OK) st = WEIR_NOT_FOUND;
+    if (key) {
         /* Before the document: a key that leaked is refused even when the disk is full. */
         CHECK(pthread_rwlock_wrlock(&k->lock) == 0);
         if (key->info.revoked_ms == 0) key->info.revoked_ms = now_ms > 0 ? now_ms : 1;
         CHECK(pthread_rwlock_unlock(&k->lock) == 0);
-        st = write_document(k, key, DOC_ANY_VERSION, NULL);
+        st = write_revoked(k, key);
     }
     CHECK(pthread_mutex_unlock(&k->changing) == 0);
     return st;
@@ -610,6 +867,14 @@ enum weir_status keys_each(struct keys *k, void (*each)(void *user, const struct
     for (size_t i = 0; i < n; i++) each(user, &all[i]);
     mem_free(all);
     return WEIR_OK;
+}
+
+bool keys_knows(struct keys *k, struct weir_slice name)
+{
+    CHECK(pthread_rwlock_rdlock(&k->lock) == 0);
+    bool is_known = map_get(&k->by_name, name);
+    CHECK(pthread_rwlock_unlock(&k->lock) == 0);
+    return is_known;
 }
 
 bool keys_get(struct keys *k, struct weir_slice name, struct key_info *out)

@@ -9,6 +9,7 @@
  *
  * 1. keys_open() reads all from the store.
  * 2. keys_find() for each request; keys_create(), keys_revoke(), keys_each() for the commands.
+ *    keys_refresh() when another node may have made, revoked or forgotten keys.
  * 3. keys_close().
  *
  * keys_find() never waits for the disk; the others may. Any thread.
@@ -43,6 +44,7 @@ struct access {
     char name[KEY_NAME_BYTES + 1]; /* of the key; "link"; empty: none was needed */
     char owner[64];                /* whose data; "" without keys */
     bool is_link;                  /* a signed link to one stream: no cache may keep the answer */
+    bool is_cookie;                /* a browser's cookie in place of the key */
     unsigned scopes;               /* of enum scope */
     const char *prefix;            /* of the streams that it may touch; NULL: all */
 };
@@ -82,6 +84,10 @@ void keys_close(struct keys *k);
 WEIR_MUST_CHECK enum weir_status keys_find(struct keys *k, struct weir_slice key,
                                            struct key_found *out);
 
+/* The same for whoever has proved by other means that it was given the key of this name. */
+WEIR_MUST_CHECK enum weir_status keys_find_named(struct keys *k, struct weir_slice name,
+                                                 struct key_found *out);
+
 /*
  * Makes a key from `info` (name, times and a burst that is 0 are filled in); `text` is the key
  * itself, which nobody can tell again. When there are KEYS_MAX, the one that was revoked or
@@ -97,6 +103,18 @@ WEIR_MUST_CHECK enum weir_status keys_create(struct keys *k, struct key_info *in
  */
 WEIR_MUST_CHECK enum weir_status keys_revoke(struct keys *k, struct weir_slice name);
 
+/*
+ * Reads the key of this name again, or all when it is empty. What was revoked stays so, whatever
+ * the store says. An error leaves the table as it is, or some of it new.
+ */
+WEIR_MUST_CHECK enum weir_status keys_refresh(struct keys *k, struct weir_slice name);
+
+/* Whether there is a row of this name, of whatever state. */
+bool keys_knows(struct keys *k, struct weir_slice name);
+
+/* The name in what has the form of a key; false: it has not. */
+bool key_text_name(struct weir_slice text, struct weir_slice *name);
+
 /* All keys by name, revoked ones too. */
 WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
                                            void (*each)(void *user, const struct key_info *info),
@@ -106,6 +124,44 @@ WEIR_MUST_CHECK enum weir_status keys_each(struct keys *k,
 bool keys_get(struct keys *k, struct weir_slice name, struct key_info *out);
 
 size_t keys_count(struct keys *k); /* those that are valid: not revoked, not expired */
+
+/* ---- rates that several nodes share; see rates.h ---- */
+
+/* What was taken of a key with a rate, here, since it was read first. */
+struct key_use {
+    const char *name; /* borrowed until the call returns */
+    uint64_t n_taken;
+    uint64_t ahead_ns; /* how long the bucket takes to be full again */
+};
+
+/*
+ * Whether a request with the key of this name has to wait for a round first: since the last one as
+ * many have passed here as may without asking, which is this node's part of what was left. False
+ * for those that are refused anyway.
+ */
+bool keys_must_ask(struct keys *k, struct weir_slice name);
+
+/* How many nodes share rates; 0 or 1: nobody has to ask. */
+void keys_share(struct keys *k, unsigned n_nodes);
+
+/* A round was made: each node may let its part of what is left pass without another. */
+void keys_asked(struct keys *k);
+
+/* Whether a key with a rate was used since the last call. Costs one load. */
+bool keys_was_used(struct keys *k);
+
+/* All keys with a rate that were used ever. `each` must be short, and calls nothing of this. */
+void keys_each_use(struct keys *k, void (*each)(void *user, const struct key_use *use), void *user);
+
+/*
+ * What another node took counts here, too: the bucket is full again not before `floor_ns` from now
+ * plus the time of `n_here` requests, and then by that of `n_there` later.
+ */
+struct key_charge {
+    struct weir_slice name;
+    uint64_t n_there, n_here, floor_ns;
+};
+void keys_charge(struct keys *k, const struct key_charge *charge);
 
 /* ---- what commands and the resource share ---- */
 

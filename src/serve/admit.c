@@ -4,14 +4,21 @@
  * the key exist and last, is it within its rate, does it allow this, of this stream. That is asked
  * once, when the request comes: a stream that is open stays so when its key has had its time.
  * OPTIONS is answered here for every path, without a key: a browser asks before it may show one.
+ *
+ * A browser's cookie stands for a key (auth_cookie.h), where there is no key. The browser sends it
+ * whoever's page asks, so a request with it that changes something has to come from our own.
  */
+#include "serve/admit.h"
+
 #include <stdio.h>
 #include <strings.h>
 
 #include "base/slice.h"
+#include "serve/auth_cookie.h"
 #include "serve/ds.h"
 #include "serve/jwt.h"
 #include "serve/link.h"
+#include "serve/resource.h"
 #include "serve/worker_impl.h"
 #include "stream/record.h"
 
@@ -24,7 +31,8 @@ static const struct access nothing;
 static const char asked_fields[] =
     "Authorization, Content-Type, Last-Event-ID, X-Request-Id, Idempotency-Key, Cache-Control, "
     "If-None-Match, Stream-Seq, Stream-TTL, Stream-Expires-At, Stream-Closed, Stream-Forked-From, "
-    "Stream-Fork-Offset, Stream-Fork-Sub-Offset, Producer-Id, Producer-Epoch, Producer-Seq";
+    "Stream-Fork-Offset, Stream-Fork-Sub-Offset, Producer-Id, Producer-Epoch, Producer-Seq, "
+    "X-Protocol-Version";
 
 /* What it may read of the protocol's answers, beside what exchange.c lets it read of all. */
 static const char answer_fields[] =
@@ -32,7 +40,7 @@ static const char answer_fields[] =
     "Stream-Closed, "
     "Stream-SSE-Data-Encoding, ETag, Location, Producer-Epoch, Producer-Seq, "
     "Producer-Expected-Seq, Producer-Received-Seq, Weir-Last-Id, Weir-Sealed, Idempotent-Replayed, "
-    "Weir-Message-Id, Weir-Conversation-Id";
+    "Weir-Message-Id, Weir-Conversation-Id, X-Weir-Gap";
 
 /* It says nothing that is secret, so whoever asks is told; Allow-Origin is what decides. */
 static void put_preflight(struct exchange *ex, struct weir_slice allow)
@@ -45,6 +53,7 @@ static void put_preflight(struct exchange *ex, struct weir_slice allow)
 enum {
     ALLOW_BYTES = 64,
     ORIGIN_BYTES = 512, /* longest that is looked at */
+    COOKIE_FIELD_BYTES = COOKIE_BYTES + 128,
     ALL_METHODS = (1u << HTTP_OTHER) - 1,
 };
 
@@ -104,8 +113,7 @@ static void look_at_origin(struct exchange *ex, const struct http_head *head)
 
 /* ---- keys ---- */
 
-/* The key that the request carries; false when there is none. */
-static bool find_key(struct exchange *ex, const struct http_head *head, struct weir_slice *key)
+bool admit_find_key(const struct http_head *head, struct weir_slice *key)
 {
     static const char scheme[] = "bearer ";
     enum { SCHEME_LEN = sizeof scheme - 1 };
@@ -118,7 +126,19 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
         return key->len > 0;
     }
     /* As Anthropic's own SDKs send it. */
-    if (http_find(head, "x-api-key", key)) return key->len > 0;
+    return http_find(head, "x-api-key", key) && key->len > 0;
+}
+
+static bool has_key_field(const struct http_head *head)
+{
+    struct weir_slice value;
+    return http_find(head, "authorization", &value) || http_find(head, "x-api-key", &value);
+}
+
+/* The key that the request carries; false when there is none. */
+static bool find_key(struct exchange *ex, const struct http_head *head, struct weir_slice *key)
+{
+    if (has_key_field(head)) return admit_find_key(head, key);
     /* Neither keys nor tokens have a character that needs an escape. */
     bool takes_query = (ex->route->flags & ROUTE_KEY_IN_QUERY) != 0;
     return takes_query &&
@@ -130,6 +150,7 @@ static bool find_key(struct exchange *ex, const struct http_head *head, struct w
 struct refusal {
     const char *text;        /* NULL: the status's own sentence */
     uint64_t retry_after_ms; /* WEIR_RATE_LIMIT */
+    bool is_page;            /* WEIR_FORBIDDEN: the page may not, whoever asks */
 };
 
 static void refuse(struct exchange *ex, enum weir_status st, const struct refusal *why)
@@ -139,7 +160,7 @@ static void refuse(struct exchange *ex, enum weir_status st, const struct refusa
     if (st == WEIR_BAD_TOKEN)
         exchange_field(ex, "WWW-Authenticate",
                        SLICE("Bearer realm=\"weir\", error=\"invalid_token\""));
-    if (st == WEIR_FORBIDDEN)
+    if (st == WEIR_FORBIDDEN && !why->is_page)
         exchange_field(ex, "WWW-Authenticate",
                        SLICE("Bearer realm=\"weir\", error=\"insufficient_scope\""));
     if (st == WEIR_RATE_LIMIT) {
@@ -156,11 +177,10 @@ struct stream_name {
     struct weir_slice text;
 };
 
-static bool get_stream(const struct exchange *ex, const struct route_match *match,
-                       struct stream_name *name)
+static bool get_stream(const struct route_match *match, struct stream_name *name)
 {
     struct weir_buf out = {.ptr = name->bytes, .cap = STREAM_NAME_BYTES, .max = STREAM_NAME_BYTES};
-    if ((ex->route->flags & ROUTE_STREAM) == 0 || match->n_params == 0) return false;
+    if ((match->route->flags & ROUTE_STREAM) == 0 || match->n_params == 0) return false;
     if (!url_decode(match->params[0], false, &out)) return false;
     name->text = weir_buf_slice(&out);
     return weir_buf_status(&out) == WEIR_OK;
@@ -192,8 +212,7 @@ static enum weir_status look_at_rights(struct exchange *ex, const struct http_he
     struct stream_name name;
     if ((ex->access->scopes & ex->route->scope) == 0) return WEIR_FORBIDDEN;
     if (!ex->access->prefix || (ex->route->flags & ROUTE_SELF) != 0) return WEIR_OK;
-    if (get_stream(ex, match, &name) && access_covers(ex->access, name.text) &&
-        covers_source(ex, head))
+    if (get_stream(match, &name) && access_covers(ex->access, name.text) && covers_source(ex, head))
         return WEIR_OK;
     why->text = "the key is for some streams only, and not for this";
     return WEIR_FORBIDDEN;
@@ -216,7 +235,7 @@ static enum weir_status look_at_link(struct exchange *ex, const struct route_mat
         return WEIR_FORBIDDEN;
     }
     enum weir_status st = WEIR_BAD_TOKEN;
-    if (get_stream(ex, match, &name))
+    if (get_stream(match, &name))
         st = links_check(ex->worker->server->links, name.text, token, &is_expired);
     why->text = is_expired ? "the link has expired" : "the link is not good for this stream";
     if (st == WEIR_OK) ex->access = &by_link;
@@ -238,21 +257,125 @@ static enum weir_status find_access(struct exchange *ex, struct weir_slice key,
     return st;
 }
 
-static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
-                                    const struct route_match *match, struct refusal *why)
+void admit_refuse(struct exchange *ex, enum weir_status st, const char *text,
+                  uint64_t retry_after_ms)
+{
+    refuse(ex, st, &(struct refusal){.text = text, .retry_after_ms = retry_after_ms});
+}
+
+bool admit_login(struct exchange *ex, struct weir_slice key, struct key_found *found)
+{
+    struct refusal why = {0};
+    enum weir_status st = key.len > 0 ? find_access(ex, key, found, &why) : WEIR_NO_AUTH;
+    if (st != WEIR_OK) refuse(ex, st, &why);
+    return st == WEIR_OK;
+}
+
+/* ---- cookies ---- */
+
+bool admit_is_own_page(struct exchange *ex, const struct http_head *head)
+{
+    struct weir_slice origin;
+    const struct own_origin own = {.scheme = exchange_is_tls(ex) ? "https" : "http",
+                                   .host = head->host,
+                                   .public_url = ex->worker->server->options.public_url};
+    return http_find(head, "origin", &origin) && origin_is_own(origin, &own);
+}
+
+/* Whether browsers come by TLS: to us, or to a proxy before us. */
+static bool is_secure(const struct exchange *ex)
+{
+    const char *url = ex->worker->server->options.public_url;
+    return exchange_is_tls(ex) || (url && strncmp(url, "https://", 8) == 0);
+}
+
+void admit_put_cookie(struct exchange *ex, const char *text, int64_t lasts_s)
+{
+    char bytes[COOKIE_FIELD_BYTES];
+    struct weir_buf field = {.ptr = bytes, .cap = sizeof bytes, .max = sizeof bytes};
+    cookie_put(&field, text, lasts_s, is_secure(ex));
+    exchange_field(ex, "Set-Cookie", weir_buf_slice(&field));
+}
+
+/* The first of a Cookie field that is good, or else the first of all that were found so far. */
+static bool look_at_cookies(struct exchange *ex, struct weir_slice field, struct weir_slice *text)
+{
+    struct weir_slice value;
+    struct cookie cookie;
+    while (cookie_next(&field, cookie_name(is_secure(ex)), &value)) {
+        bool is_good = cookies_read(ex->worker->server->cookies, value, &cookie);
+        if (is_good || !text->ptr) *text = value;
+        if (is_good) return true;
+    }
+    return false;
+}
+
+bool admit_find_cookie(struct exchange *ex, const struct http_head *head, struct weir_slice *text)
+{
+    *text = slice_of(NULL, 0);
+    for (unsigned i = 0; i < head->n_fields; i++)
+        if (http_field_is(&head->fields[i], "cookie") &&
+            look_at_cookies(ex, head->fields[i].value, text))
+            break;
+    return text->ptr != NULL;
+}
+
+static enum weir_status find_by_cookie(struct exchange *ex, const struct http_head *head,
+                                       struct weir_slice text, struct key_found *found,
+                                       struct refusal *why)
+{
+    struct cookie cookie;
+    enum weir_status st = cookies_find(ex->worker->server->cookies, text, found, &cookie);
+    why->retry_after_ms = found->retry_after_ms;
+    if (st == WEIR_BAD_TOKEN) {
+        /* No page can take it away: it cannot see it. */
+        admit_put_cookie(ex, "", 0);
+        why->text = "the cookie is not good, or not any more: log in again";
+    }
+    if (st != WEIR_OK || ex->is_safe || admit_is_own_page(ex, head)) return st;
+    why->is_page = true;
+    why->text = "with a cookie, what changes something needs an Origin of this server's own (CSRF)";
+    return WEIR_FORBIDDEN;
+}
+
+/* ---- all that may stand for somebody ---- */
+
+/* By a key or a cookie; the exchange knows who asks afterwards. */
+static enum weir_status find_who(struct exchange *ex, const struct http_head *head,
+                                 struct refusal *why)
 {
     struct weir_slice key;
     struct key_found found;
-    /* A field comes from whoever asks now; an address may have come from anywhere. */
-    if (!http_find(head, "authorization", &key) && query_find(head->query, link_parameter, &key))
-        return look_at_link(ex, match, key, why);
-    if (!find_key(ex, head, &key)) return WEIR_NO_AUTH;
-    enum weir_status st = find_access(ex, key, &found, why);
+    enum weir_status st = WEIR_NO_AUTH;
+    if (find_key(ex, head, &key)) st = find_access(ex, key, &found, why);
+    else if (!has_key_field(head) && admit_find_cookie(ex, head, &key))
+        st = find_by_cookie(ex, head, key, &found, why);
     if (st != WEIR_OK) return st;
     const struct access *who = keep_access(ex, &found.access);
-    if (!who) return WEIR_NOMEM;
-    ex->access = who;
-    return look_at_rights(ex, head, match, why);
+    if (who) ex->access = who;
+    return who ? WEIR_OK : WEIR_NOMEM;
+}
+
+static enum weir_status look_at_key(struct exchange *ex, const struct http_head *head,
+                                    const struct route_match *match, struct refusal *why)
+{
+    struct weir_slice token;
+    /* A field comes from whoever asks now; an address may have come from anywhere. */
+    if (!http_find(head, "authorization", &token) &&
+        query_find(head->query, link_parameter, &token))
+        return look_at_link(ex, match, token, why);
+    enum weir_status st = find_who(ex, head, why);
+    return st == WEIR_OK ? look_at_rights(ex, head, match, why) : st;
+}
+
+bool admit_visitor(struct exchange *ex, const struct http_head *head)
+{
+    struct refusal why = {0};
+    if (ex->is_local || ex->worker->server->options.is_open) return true;
+    enum weir_status st = find_who(ex, head, &why);
+    if (st == WEIR_OK || st == WEIR_NO_AUTH || st == WEIR_BAD_TOKEN) return true;
+    refuse(ex, st, &why);
+    return false;
 }
 
 /* "127." and nothing but digits and dots. */
@@ -321,8 +444,103 @@ static bool admit_key(struct exchange *ex, const struct http_head *head,
     if (ex->is_local || ex->worker->server->options.is_open) return admit_all(ex, head);
     if (ex->route->scope == SCOPE_NONE) return true;
     enum weir_status st = look_at_key(ex, head, match, &why);
-    if (st != WEIR_OK) refuse(ex, st, &why);
+    /* It may be good: another node would know, and whoever is told that it is not gives up. */
+    if (st == WEIR_BAD_TOKEN && ex->is_blind) resource_store_error(ex, WEIR_STORAGE);
+    else if (st != WEIR_OK) refuse(ex, st, &why);
     return st == WEIR_OK;
+}
+
+/* ---- what another node may know ---- */
+
+static bool is_unknown_key(struct worker *w, struct weir_slice text, char key[KEY_NAME_BYTES + 1])
+{
+    struct weir_slice name;
+    if (!key_text_name(text, &name) || keys_knows(w->server->keys, name)) return false;
+    memcpy(key, name.ptr, KEY_NAME_BYTES);
+    return true;
+}
+
+/* Cookies of one name, up to the first that is good. */
+struct shown {
+    bool is_good;
+    bool has_ours;    /* one that has the form of ours */
+    bool has_unknown; /* one whose key nobody has told of here */
+};
+
+static void look_at_shown(struct worker *w, struct weir_slice field, const char *name,
+                          struct shown *s, char key[KEY_NAME_BYTES + 1])
+{
+    struct cookie cookie;
+    struct weir_slice value;
+    while (!s->is_good && cookie_next(&field, name, &value)) {
+        s->is_good = cookies_read(w->server->cookies, value, &cookie);
+        if (s->is_good || !cookie_parse(value, &cookie)) continue;
+        if (!s->has_unknown) memcpy(key, cookie.key, KEY_NAME_BYTES);
+        s->has_ours = true;
+        s->has_unknown |= !keys_knows(w->server->keys, slice_of(cookie.key, KEY_NAME_BYTES));
+    }
+}
+
+/*
+ * Cookies of ours, by either name: none is good, or one before the first that is may be, for its
+ * key is another node's. One that is bad here for another reason costs no look each time.
+ */
+static bool is_unknown_cookie(struct worker *w, const struct http_head *head,
+                              char key[KEY_NAME_BYTES + 1])
+{
+    bool is_good = false, has_ours = false, is_unknown = false;
+    for (int i = 0; i < 2; i++) {
+        struct shown s = {0};
+        for (unsigned n = 0; n < head->n_fields; n++)
+            if (http_field_is(&head->fields[n], "cookie"))
+                look_at_shown(w, head->fields[n].value, cookie_name(i == 0), &s, key);
+        is_good |= s.is_good;
+        has_ours |= s.has_ours;
+        is_unknown |= s.is_good && s.has_unknown;
+    }
+    return is_good ? is_unknown : has_ours;
+}
+
+static bool is_unknown_link(struct worker *w, const struct http_head *head, struct weir_slice token)
+{
+    struct route_match match;
+    struct stream_name name;
+    bool is_expired = false;
+    return router_find(routes, head->method, head->path, &match) == WEIR_OK &&
+           get_stream(&match, &name) &&
+           links_check(w->server->links, name.text, token, &is_expired) == WEIR_BAD_TOKEN &&
+           !is_expired;
+}
+
+bool admit_is_unknown(struct worker *w, const struct http_head *head, char key[KEY_NAME_BYTES + 1])
+{
+    struct weir_slice text;
+    memset(key, 0, KEY_NAME_BYTES + 1);
+    if (!w->server->shared || w->server->options.is_open) return false;
+    if (has_key_field(head)) return admit_find_key(head, &text) && is_unknown_key(w, text, key);
+    if (query_find(head->query, link_parameter, &text)) return is_unknown_link(w, head, text);
+    if (query_find(head->query, "api_key", &text) || query_find(head->query, "token", &text))
+        return is_unknown_key(w, text, key);
+    return is_unknown_cookie(w, head, key);
+}
+
+bool admit_must_ask(struct worker *w, const struct http_head *head)
+{
+    struct weir_slice text, name;
+    if (!w->server->shared || w->server->options.is_open) return false;
+    bool has_key = has_key_field(head) ? admit_find_key(head, &text)
+                                       : query_find(head->query, "api_key", &text) ||
+                                             query_find(head->query, "token", &text);
+    if (has_key) return key_text_name(text, &name) && keys_must_ask(w->server->keys, name);
+    struct cookie cookie;
+    struct weir_slice value;
+    if (!http_find(head, "cookie", &text)) return false;
+    for (int i = 0; i < 2; i++)
+        for (struct weir_slice rest = text; cookie_next(&rest, cookie_name(i == 0), &value);)
+            if (cookie_parse(value, &cookie) &&
+                keys_must_ask(w->server->keys, weir_slice_of(cookie.key)))
+                return true;
+    return false;
 }
 
 /* ---- all together ---- */

@@ -265,6 +265,7 @@ static void post_chat(struct exchange *ex, bool is_direct)
     int has_last = chat_take_last_id(ex, &c->attach);
     if (has_last < 0) return;
     if (has_last > 0) chat_attach(&c->attach);
+    else if (!resource_takes_runs(ex)) return;
     else if (resource_is_json(ex)) create(ex, c, is_direct);
     else exchange_error(ex, WEIR_BAD_TYPE, "the body has to be application/json");
 }

@@ -72,6 +72,7 @@ static void was_committed(struct exchange *ex, const struct commit_result *resul
         resource_store_error(ex, result->status);
         return;
     }
+    decision_written(d->answer.choice);
     chats_decided(server_chats(exchange_server(ex)), weir_slice_of(d->answer.message));
     exchange_json(ex, 200, SLICE("{\"ok\":true}"));
 }

@@ -60,7 +60,7 @@ static void reader_free(void *reader)
 static void look_at_piece(struct chat_reader *r, uint64_t last)
 {
     if (!r->guard || r->last == last) return;
-    const struct guard *newer = chats_guard(r->chats, weir_slice_of(r->message));
+    const struct guard *newer = chats_guard_again(r->chats, weir_slice_of(r->message));
     chats_guard_release(r->chats, r->guard);
     r->guard = newer;
     r->last = last;

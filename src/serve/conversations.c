@@ -22,6 +22,7 @@ struct asked {
     char id[CURSOR_BYTES]; /* of a list: the last one before */
     uint64_t limit;
     ask_fn ask;
+    void (*refuse)(struct exchange *ex); /* what is not there */
     enum weir_status status;
     struct weir_buf json; /* empty: there is nothing to say */
 };
@@ -29,6 +30,11 @@ struct asked {
 static void refuse_unknown(struct exchange *ex)
 {
     exchange_error(ex, WEIR_NOT_FOUND, "there is no such conversation");
+}
+
+static void refuse_decision(struct exchange *ex)
+{
+    exchange_error(ex, WEIR_NOT_FOUND, "there is no such decision to be taken");
 }
 
 /* In a thread of its own. */
@@ -44,7 +50,7 @@ static void answer(struct exchange *ex, void *user)
 {
     struct asked *a = user;
     struct weir_buf json = a->json; /* `a` may be gone with the answer */
-    if (a->status == WEIR_NOT_FOUND) refuse_unknown(ex);
+    if (a->status == WEIR_NOT_FOUND) a->refuse(ex);
     else if (a->status != WEIR_OK) resource_store_error(ex, a->status);
     else if (json.len > 0) exchange_json(ex, 200, weir_buf_slice(&json));
     else exchange_empty(ex, 204);
@@ -60,7 +66,8 @@ static struct asked *asked_new(struct exchange *ex, ask_fn ask)
         resource_store_error(ex, WEIR_NOMEM);
         return NULL;
     }
-    *a = (struct asked){.chats = server_chats(exchange_server(ex)), .ask = ask};
+    *a = (struct asked){
+        .chats = server_chats(exchange_server(ex)), .ask = ask, .refuse = refuse_unknown};
     memcpy(a->owner, owner.ptr, owner.len);
     return a;
 }
@@ -89,6 +96,11 @@ static enum weir_status remove_all(struct asked *a)
     return chats_delete(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id));
 }
 
+static enum weir_status cancel(struct asked *a)
+{
+    return chats_cancel_reply(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id));
+}
+
 static enum weir_status remove_map(struct asked *a)
 {
     return chats_delete_map(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id));
@@ -109,10 +121,34 @@ void conversations_delete(struct exchange *ex)
     ask_one(ex, remove_all);
 }
 
+void conversations_cancel(struct exchange *ex)
+{
+    ask_one(ex, cancel);
+}
+
 void conversations_delete_map(struct exchange *ex)
 {
     ask_one(ex, remove_map);
 }
+
+/* ---- what such a conversation asks ---- */
+
+static enum weir_status question(struct asked *a)
+{
+    return chats_question(a->chats, weir_slice_of(a->owner), weir_slice_of(a->id), &a->json);
+}
+
+void chat_decision_get(struct exchange *ex)
+{
+    struct weir_slice id = exchange_param(ex, 0);
+    struct asked *a = asked_new(ex, question);
+    if (!a) return;
+    a->refuse = refuse_decision;
+    if (id.len < sizeof a->id) memcpy(a->id, id.ptr, id.len);
+    resource_work(ex, run, answer, a);
+}
+
+/* ---- lists ---- */
 
 /* Whether a page could have said so. */
 static bool is_cursor(struct weir_slice text)

@@ -87,7 +87,7 @@ const char *close_reason_name(enum close_reason why);
 const char *close_reason_text(enum close_reason why);
 
 enum {
-    COUNTERS_ROUTES = 64,                    /* rows of the route table that are counted apart */
+    COUNTERS_ROUTES = 128,                   /* rows of the route table that are counted apart */
     COUNTERS_CLASSES = 6,                    /* answers by status / 100; 0 is not used */
     HISTOGRAM_BUCKETS = 24,                  /* bucket i: up to 2^i microseconds; the last: more */
     COUNTERS_NO_ROUTE = COUNTERS_ROUTES - 1, /* requests that met no row */

@@ -103,13 +103,6 @@ static struct weir_slice write_etag(char out[ETAG_BYTES], const struct reading *
     return slice_of(out, (size_t)len);
 }
 
-/* One of a list of tags is this one, weak or not; or any is. */
-static bool has_tag(struct weir_slice list, struct weir_slice tag)
-{
-    if (weir_slice_is(list, "*")) return true;
-    return list.len >= tag.len && memmem(list.ptr, list.len, tag.ptr, tag.len) != NULL;
-}
-
 /* What is closed never changes; all else is to be asked for again. */
 static void put_caching(struct exchange *ex, const struct reading *r, const struct log_state *log)
 {
@@ -167,7 +160,7 @@ static void begin_body(struct exchange *ex, const struct feed_start *start)
     struct weir_slice etag = write_etag(tag, r, log);
     exchange_field(ex, "ETag", etag);
     put_caching(ex, r, log);
-    if (has_tag(r->if_none_match, etag)) {
+    if (resource_has_tag(r->if_none_match, etag)) {
         exchange_empty(ex, 304);
         return;
     }
@@ -421,6 +414,8 @@ static struct reading *new_reading(struct exchange *ex)
         return NULL;
     }
     *r = (struct reading){.name = name};
+    /* Whoever may write says what kind it is, HTML too: it must not run beside the page. */
+    exchange_field(ex, "Content-Security-Policy", SLICE("default-src 'none'; sandbox"));
     return r;
 }
 

@@ -318,7 +318,7 @@ void ds_answer_create(struct exchange *ex, const struct commit_result *result)
         exchange_field(ex, "Location", m->location);
         answer_created(ex, create, 201, result->last > 0 ? result->last : create->last);
         break;
-    case STREAM_EXISTED: answer_created(ex, create, 200, create->last); break;
+    case STREAM_EXISTED: answer_created(ex, create, 200, create->last_there); break;
     case STREAM_GONE:
         exchange_error(ex, WEIR_CONFLICT,
                        "The stream was deleted; its name is free when its forks are");

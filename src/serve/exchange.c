@@ -481,9 +481,70 @@ void exchange_feed_head(struct exchange *ex)
     finish_stream_head(ex, b);
 }
 
+bool is_rpc_path(struct weir_slice path)
+{
+    static const char root[] = "/rpc/";
+    return path.len >= sizeof root - 1 && memcmp(path.ptr, root, sizeof root - 1) == 0;
+}
+
+/* As the clients of calls name them. What they have no name for goes by the nearest. */
+static const char *rpc_code(int http)
+{
+    static const struct {
+        int http;
+        const char *code;
+    } codes[] = {{400, "BAD_REQUEST"},
+                 {401, "UNAUTHORIZED"},
+                 {403, "FORBIDDEN"},
+                 {404, "NOT_FOUND"},
+                 {405, "METHOD_NOT_SUPPORTED"},
+                 {406, "NOT_ACCEPTABLE"},
+                 {408, "TIMEOUT"},
+                 {409, "CONFLICT"},
+                 {412, "PRECONDITION_FAILED"},
+                 {413, "PAYLOAD_TOO_LARGE"},
+                 {415, "UNSUPPORTED_MEDIA_TYPE"},
+                 {422, "UNPROCESSABLE_CONTENT"},
+                 {429, "TOO_MANY_REQUESTS"},
+                 {501, "NOT_IMPLEMENTED"},
+                 {502, "BAD_GATEWAY"},
+                 {503, "SERVICE_UNAVAILABLE"}};
+    for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
+        if (codes[i].http == http) return codes[i].code;
+    return http < 500 ? "BAD_REQUEST" : "INTERNAL_SERVER_ERROR";
+}
+
+void exchange_blame(struct exchange *ex, struct weir_slice field)
+{
+    checked(ex)->blamed = copy_of(ex, field);
+}
+
+static void put_rpc_error(struct weir_buf *b, const struct exchange *ex, enum weir_status code,
+                          const char *message)
+{
+    int http = weir_status_http(code);
+    weir_buf_append_str(b, "{\"json\":{\"defined\":false,\"code\":\"");
+    weir_buf_append_str(b, rpc_code(http));
+    weir_buf_printf(b, "\",\"status\":%d,\"message\":\"", http);
+    escape_json(b, weir_slice_of(message));
+    weir_buf_append_str(b, "\",\"data\":");
+    if (ex->blamed.len > 0) {
+        weir_buf_append_str(b, "{\"field\":\"");
+        escape_json(b, ex->blamed);
+        weir_buf_append_str(b, "\"}");
+    } else {
+        weir_buf_append_str(b, "null");
+    }
+    weir_buf_append_str(b, "}}");
+}
+
 static void put_error(struct weir_buf *b, const struct exchange *ex, enum weir_status code,
                       const char *message)
 {
+    if (ex->is_rpc) {
+        put_rpc_error(b, ex, code, message);
+        return;
+    }
     weir_buf_append_str(b, "{\"error\":{\"code\":\"");
     weir_buf_append_str(b, weir_status_name(code));
     weir_buf_append_str(b, "\",\"message\":\"");
@@ -509,7 +570,7 @@ static bool has_field(const struct exchange *ex, const char *name)
 }
 
 /* An escaped byte takes six; the rest is names of ours. */
-enum { ERROR_MESSAGE_BYTES = 512, ERROR_BYTES = 6 * ERROR_MESSAGE_BYTES + 512 };
+enum { ERROR_MESSAGE_BYTES = 512, ERROR_BYTES = 6 * ERROR_MESSAGE_BYTES + 1024 };
 
 void exchange_error(struct exchange *ex, enum weir_status code, const char *format, ...)
 {

@@ -111,10 +111,14 @@ void exchange_empty(struct exchange *ex, int status);
 
 /*
  * {"error":{"code","message","request_id","docs_url"}} with the status's HTTP code; the
- * message is the status's sentence, or what `format` says.
+ * message is the status's sentence, or what `format` says. To calls (/rpc/) it is
+ * {"json":{"defined","code","status","message","data"}}, as docs/sessions.md has it.
  */
 void exchange_error(struct exchange *ex, enum weir_status code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* In a call: the member of its input that the error is about, which follows. */
+void exchange_blame(struct exchange *ex, struct weir_slice field);
 
 /* How a log is to be watched. */
 struct watch_options {

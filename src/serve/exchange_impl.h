@@ -60,13 +60,14 @@ struct exchange {
     unsigned magic;
     unsigned char state; /* enum exchange_state */
     bool is_http_1_0;
-    bool is_head;     /* the answer has no body */
-    bool is_safe;     /* the method changes nothing */
-    bool closes;      /* the connection ends with this answer */
-    bool is_local;    /* came over the control socket */
-    bool has_interim; /* out is "100 Continue", or begins with it */
-    bool is_feed;     /* out is the head of an event stream, which follows */
-    bool allows_any_origin;
+    bool is_head;          /* the answer has no body */
+    bool is_safe;          /* the method changes nothing */
+    bool closes;           /* the connection ends with this answer */
+    bool is_local;         /* came over the control socket */
+    bool has_interim;      /* out is "100 Continue", or begins with it */
+    bool is_feed;          /* out is the head of an event stream, which follows */
+    bool is_rpc;           /* a call: its errors have the form of calls */
+    bool is_blind;         /* who asks could not be looked for in the store */
     struct exchange *next; /* of the connection, or of the worker's spare or dead ones */
     struct conn *conn;     /* NULL: the peer has gone */
     struct worker *worker;
@@ -74,6 +75,7 @@ struct exchange {
     const struct access *access;
     struct answer_field *fields; /* the newest first */
     struct weir_slice origin;    /* allowed to read the answer; empty: none asked */
+    struct weir_slice blamed;    /* the member that an error is about; empty: none */
     struct watch_order *watch;
     struct spool *spool;   /* the body, of a row with ROUTE_FILE; NULL: none */
     struct logged *logged; /* NULL: no access log */
@@ -104,6 +106,9 @@ struct request {
     struct weir_slice params[ROUTE_MAX_PARAMS];
     unsigned n_params;
 };
+
+/* Whether it is the path of a call, or would be. */
+bool is_rpc_path(struct weir_slice path);
 
 /* NULL when there is no memory. */
 struct exchange *exchange_new(struct worker *w, struct conn *c);

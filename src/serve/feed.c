@@ -10,7 +10,7 @@
  *   -------+-----------------------------------+-----------------
  *   EVENTS | size CRLF events CRLF [0 CRLF CRLF] | events
  *   HELLO  | size CRLF what the style says CRLF | the same
- *   BEAT   | 4 CRLF ": " LF LF CRLF            | ": " LF LF
+ *   BEAT   | 6 CRLF ": hb" LF LF CRLF          | ": hb" LF LF
  *   END    | 0 CRLF CRLF                       | nothing; close
  *
  * A piece that was begun is finished, byte for byte, or the connection is reset: a reader never
@@ -22,8 +22,8 @@
 #include "serve/worker_impl.h"
 
 static const char end_text[] = "0\r\n\r\n";
-static const char beat_text[] = "4\r\n: \n\n\r\n";
-static const char plain_beat_text[] = ": \n\n";
+static const char beat_text[] = "6\r\n: hb\n\n\r\n";
+static const char plain_beat_text[] = ": hb\n\n";
 
 static struct conn *conn_of(struct sub *sub)
 {
@@ -64,19 +64,34 @@ void feed_open(struct conn *c)
     c->form = (struct feed_form){.style = order->how.style, .waits = order->how.waits};
     c->form.user = order->how.user;
     order->how.user = NULL; /* it is the feed's now */
-    enum weir_status st = order->log.len > 0 ? sub_open(c->worker->fan, &f->sub, order->log,
-                                                        order->how.from, on_ready)
-                                             : WEIR_NOMEM;
+    bool is_exact = f->ends_at_newest || order->how.from == SUB_FROM_LATEST;
+    enum weir_status st = WEIR_NOMEM;
+    if (order->log.len > 0)
+        st = (is_exact ? sub_open_exact : sub_open)(c->worker->fan, &f->sub, order->log,
+                                                    order->how.from, on_ready);
     if (st == WEIR_OK) return;
     f->state = FEED_NONE;
     tell_closed(c);
     exchange_error(ex, st, NULL);
 }
 
+/* What it needs next is not kept any more. */
+static bool is_trimmed(const struct feed *f)
+{
+    return f->sub.state == SUB_FAILED && f->sub.status == WEIR_NOT_FOUND;
+}
+
+static void cut_failed(struct conn *c)
+{
+    conn_cut(c, is_trimmed(&c->feed) ? CLOSE_LOG_GONE : CLOSE_STORE_FAILED);
+}
+
 /* The log's state decides what the reader gets; WEIR_OK: a stream. */
 static enum weir_status judge(const struct conn *c, const struct log_state *log, uint64_t from)
 {
     const struct feed *f = &c->feed;
+    /* It was there a moment ago, and was trimmed: who comes again is told where to begin. */
+    if (is_trimmed(f)) return WEIR_BUSY;
     if (f->sub.state == SUB_FAILED) return f->sub.status == WEIR_OK ? WEIR_IO : f->sub.status;
     if (f->sub.state == SUB_GONE) return WEIR_NOT_FOUND;
     if (c->worker->is_stopping) return WEIR_SHUTDOWN;
@@ -371,7 +386,7 @@ static void gather_next(struct conn *c, struct gather *g)
         else begin_end(c, g);
         break;
     case SUB_END: begin_end(c, g); break;
-    case SUB_FAILED: conn_cut(c, CLOSE_STORE_FAILED); break;
+    case SUB_FAILED: cut_failed(c); break;
     case SUB_OPENING:
     case SUB_WAITING:
     case SUB_FETCH:
@@ -393,7 +408,7 @@ void feed_gather(struct conn *c, struct gather *g)
     else if (f->piece == PIECE_EVENTS) state = gather_events(c, f->last, g);
     else gather_text(c, g);
     if (state == SUB_GONE || state == SUB_END) conn_cut(c, CLOSE_LOG_GONE);
-    if (state == SUB_FAILED) conn_cut(c, CLOSE_STORE_FAILED);
+    if (state == SUB_FAILED) cut_failed(c);
     if (c->phase != CONN_OPEN || g->n_iov == first) return;
     f->len = (uint32_t)(g->n_bytes - before);
     if (f->sent > 0) skip(g, first, f->sent);

@@ -11,8 +11,8 @@ void health_live(struct exchange *ex)
 void health_ready(struct exchange *ex)
 {
     struct server *s = exchange_server(ex);
-    enum weir_status st =
-        server_is_stopping(s) ? WEIR_SHUTDOWN : store_is_writable(server_store(s));
+    bool is_ending = server_is_stopping(s) || server_is_draining(s);
+    enum weir_status st = is_ending ? WEIR_SHUTDOWN : store_is_writable(server_store(s));
     if (st == WEIR_OK) exchange_text(ex, 200, "text/plain; charset=utf-8", SLICE("ready\n"));
     else resource_store_error(ex, st);
 }

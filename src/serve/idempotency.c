@@ -90,10 +90,11 @@ static void put_text(struct weir_buf *out, const char *key, struct weir_slice te
     weir_json_put_string(out, text);
 }
 
-static enum weir_status keep(const struct idempotency *i, struct commit *c,
-                             const struct idempotent_answer *answer)
+enum weir_status idempotency_keep(const struct idempotency *i, struct commit *c,
+                                  const struct idempotent_answer *answer)
 {
     struct weir_buf json;
+    if (!i->has_key) return WEIR_OK;
     weir_buf_init(&json, DOC_BYTES);
     weir_json_put_begin_object(&json);
     weir_json_put_key(&json, "at");
@@ -130,6 +131,7 @@ static enum weir_status judge(struct idempotency *i, struct weir_slice body)
     int64_t status;
     if (!i->kept) i->kept = weir_json_doc_new(KEPT_BYTES);
     if (!i->kept) return WEIR_NOMEM;
+    weir_json_doc_reset(i->kept);
     enum weir_status st = weir_json_parse(i->kept, body, &kept, NULL);
     if (st == WEIR_NOMEM) return st;
     if (st != WEIR_OK || is_expired(kept, i->now_ms)) return WEIR_OK;
@@ -142,15 +144,21 @@ static enum weir_status judge(struct idempotency *i, struct weir_slice body)
     return WEIR_EXISTS;
 }
 
-enum weir_status idempotency_decide(struct idempotency *i, struct commit_view *view,
-                                    struct commit *c, const struct idempotent_answer *answer)
+enum weir_status idempotency_look(struct idempotency *i, struct commit_view *view)
 {
     struct doc doc;
     if (!i->has_key) return WEIR_OK;
+    i->first = (struct idempotent_answer){0};
     enum weir_status st = commit_view_doc(view, key_of(i), &doc);
-    if (st == WEIR_OK) st = judge(i, doc.body);
-    if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
-    return keep(i, c, answer);
+    if (st == WEIR_OK) return judge(i, doc.body);
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
+enum weir_status idempotency_decide(struct idempotency *i, struct commit_view *view,
+                                    struct commit *c, const struct idempotent_answer *answer)
+{
+    enum weir_status st = idempotency_look(i, view);
+    return st == WEIR_OK ? idempotency_keep(i, c, answer) : st;
 }
 
 enum weir_status idempotency_find(struct idempotency *i, struct store *store)

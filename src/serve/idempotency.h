@@ -58,6 +58,14 @@ WEIR_MUST_CHECK enum weir_status idempotency_decide(struct idempotency *i, struc
                                                     struct commit *c,
                                                     const struct idempotent_answer *answer);
 
+/*
+ * Its two halves, for whoever knows the answer only when the rest was decided: the look before
+ * that, and the keeping after.
+ */
+WEIR_MUST_CHECK enum weir_status idempotency_look(struct idempotency *i, struct commit_view *view);
+WEIR_MUST_CHECK enum weir_status idempotency_keep(const struct idempotency *i, struct commit *c,
+                                                  const struct idempotent_answer *answer);
+
 /* The same look, outside of a commit; may wait for the disk. Any thread. */
 WEIR_MUST_CHECK enum weir_status idempotency_find(struct idempotency *i, struct store *store);
 

@@ -19,6 +19,7 @@
 #include "base/slice.h"
 #include "base/ulid.h"
 #include "import/import.h"
+#include "serve/upload.h"
 
 enum {
     BODY_BYTES = 256 << 10, /* of the document: names and a summary */
@@ -27,6 +28,9 @@ enum {
     COMMIT_BYTES = 4096,
     THREAD_STACK_BYTES = 1 << 20,
     PATH_BYTES = SPOOL_PATH_BYTES + IMPORT_NAME_BYTES,
+    CONFLICTS = 8,     /* with others who change the same person's data; then it is given up */
+    SWEEP_LOOKS = 60,  /* looks between two for files that became nothing */
+    MAX_LOOKED = 1024, /* imports that are looked at in a look */
 };
 static const char id_prefix[] = "imp_";
 static const int64_t log_keep_ms = (int64_t)IMPORT_LOG_KEEP_DAYS * 24 * 3600 * 1000;
@@ -38,14 +42,17 @@ struct waiting {
 
 struct imports {
     struct store *store;
-    struct turns *turns;
-    const struct clock *clock;
+    struct imports_options o;
     char folder[SPOOL_PATH_BYTES]; /* for all */
     atomic_bool is_stopped;
+    atomic_bool is_giving;  /* to other nodes */
+    atomic_bool has_to_end; /* what is under way, at its next piece: for either of them */
     pthread_mutex_t lock;
     pthread_cond_t is_idle;
     struct list waiting;
+    struct list running;
     unsigned n_threads;
+    unsigned n_looks; /* the looker's own */
 };
 
 /* ---- what there is of one ---- */
@@ -69,6 +76,11 @@ static struct doc_key upload_key(const char *id)
 static struct doc_key slot_of(struct weir_slice owner)
 {
     return (struct doc_key){SLICE("import_slot"), owner};
+}
+
+static struct doc_key run_key(const char *id)
+{
+    return (struct doc_key){SLICE("import-run"), weir_slice_of(id)};
 }
 
 static void put_time(struct weir_buf *out, const char *key, int64_t ms)
@@ -117,18 +129,20 @@ void import_put(struct weir_buf *out, const struct import_view *v)
     weir_json_put_end_object(out);
 }
 
-enum weir_status import_put_new(struct commit_view *view, struct commit *c, const char *id,
-                                const char *owner, struct weir_slice body)
+enum weir_status imports_put_new(struct imports *i, struct commit_view *view, struct commit *c,
+                                 const struct import_new *import)
 {
     struct doc doc;
     char log[64];
-    struct weir_slice name = weir_slice_of(owner);
+    struct weir_slice name = weir_slice_of(import->owner);
     enum weir_status st = commit_view_doc(view, slot_of(name), &doc);
     if (st == WEIR_OK) return WEIR_CONCURRENCY;
     if (st != WEIR_NOT_FOUND) return st;
-    commit_put(c, slot_of(name), DOC_MUST_BE_NEW, name, weir_slice_of(id));
-    commit_put(c, upload_key(id), DOC_MUST_BE_NEW, name, body);
-    commit_make(c, import_log(log, id));
+    commit_put(c, slot_of(name), DOC_MUST_BE_NEW, name, weir_slice_of(import->id));
+    commit_put(c, upload_key(import->id), DOC_MUST_BE_NEW, name, import->body);
+    const char *whose = atomic_load(&i->is_giving) ? "" : i->o.node;
+    if (i->o.node) commit_put(c, run_key(import->id), DOC_MUST_BE_NEW, name, weir_slice_of(whose));
+    commit_make(c, import_log(log, import->id));
     return WEIR_OK;
 }
 
@@ -137,7 +151,7 @@ enum weir_status import_put_new(struct commit_view *view, struct commit *c, cons
 enum weir_status imports_spool(struct imports *i, struct spool **out)
 {
     char id[IMPORT_ID_LEN + 1];
-    enum weir_status st = turns_next_id(i->turns, id_prefix, id);
+    enum weir_status st = turns_next_id(i->o.turns, id_prefix, id);
     return st == WEIR_OK ? spool_new(out, i->folder, id) : st;
 }
 
@@ -178,7 +192,7 @@ static struct import_options options_of(const struct imports *i, const struct im
         .dates = dates_of(wish->dates),
         .units = units_of(wish->units),
         .person = weir_slice_of(wish->person),
-        .clock = i->clock,
+        .clock = i->o.clock,
         .is_stopped = &i->is_stopped,
     };
 }
@@ -212,6 +226,22 @@ enum weir_status imports_take(struct imports *i, struct spool *spool,
     return told(st);
 }
 
+enum weir_status imports_keep(struct imports *i, const struct spool *spool, const char *owner)
+{
+    struct doc doc;
+    struct weir_slice name = weir_slice_of(owner);
+    if (!i->o.node) return WEIR_OK;
+    enum weir_status st = store_doc_get(i->store, slot_of(name), &doc);
+    if (st == WEIR_OK) doc_fini(&doc);
+    if (st != WEIR_NOT_FOUND) return st == WEIR_OK ? WEIR_CONCURRENCY : st;
+    return upload_put(i->store, spool->id, name, spool->path);
+}
+
+void imports_forget(struct imports *i, const struct spool *spool)
+{
+    if (i->o.node) upload_remove(i->store, spool->id);
+}
+
 /* ---- one import ---- */
 
 /* What a thread works on. */
@@ -220,6 +250,8 @@ struct work {
     char id[IMPORT_ID_LEN + 1];
     char owner[OWNER_BYTES];
     int64_t version; /* of the document */
+    int64_t fence;   /* of several nodes: the version of the document that says whose it is */
+    bool is_fenced;  /* it is another node's by now; after a commit */
     struct import_wish wish;
     uint64_t bytes;
     int64_t created_ms;
@@ -300,7 +332,7 @@ static void put_end(const struct work *w, enum weir_status st, struct weir_buf *
                             .wish = &w->wish,
                             .bytes = w->bytes,
                             .created_ms = w->created_ms,
-                            .completed_ms = clock_wall_ms(w->imports->clock),
+                            .completed_ms = clock_wall_ms(w->imports->o.clock),
                             .error = st,
                             .why = w->error.text};
     if (st == WEIR_OK && weir_buf_status(&summary) == WEIR_OK) v.summary = weir_buf_slice(&summary);
@@ -319,8 +351,20 @@ static void add_end(struct work *w, struct commit *c, enum weir_status st)
     if (w->is_told) {
         commit_put(c, upload_key(w->id), w->version, owner, weir_buf_slice(&body));
         commit_remove(c, slot_of(owner), DOC_ANY_VERSION);
+        if (w->imports->o.node) commit_remove(c, run_key(w->id), w->fence);
     }
     weir_buf_fini(&body);
+}
+
+/* Whether it is still ours; by the committer's thread, while ours waits. */
+static enum weir_status decide_fence(void *user, struct commit_view *view, struct commit *c)
+{
+    struct work *w = user;
+    struct doc doc;
+    (void)c;
+    enum weir_status st = commit_view_doc(view, run_key(w->id), &doc);
+    w->is_fenced = st == WEIR_NOT_FOUND || (st == WEIR_OK && doc.version != w->fence);
+    return w->is_fenced ? WEIR_CONFLICT : st;
 }
 
 static void on_ending(void *user, struct commit *c, const struct import_summary *summary)
@@ -343,8 +387,11 @@ static enum weir_status run_import(struct work *w)
     o.n_paths = 1;
     o.log = log;
     o.hidden = hidden;
+    o.is_stopped = &w->imports->has_to_end;
     o.ending = on_ending;
     o.ending_user = w;
+    if (w->imports->o.node) o.fence = decide_fence;
+    o.fence_user = w;
     return import_run(w->imports->store, &o, &w->summary, &w->error);
 }
 
@@ -359,6 +406,7 @@ static bool end_failed(struct work *w, enum weir_status st)
     add_end(w, c, told(st));
     if (w->summary.log[0] == 0) put_failed_event(c, name, w->error.text);
     commit_seal(c, name, log_keep_ms);
+    if (w->imports->o.node) commit_decide(c, false, decide_fence, w);
     return store_commit_wait(w->imports->store, c).status == WEIR_OK;
 }
 
@@ -368,6 +416,61 @@ static bool goes_on_later(enum weir_status st)
     return st == WEIR_SHUTDOWN || st == WEIR_STORAGE || st == WEIR_NOMEM;
 }
 
+/* WEIR_NOT_FOUND: it is another node's, or nobody's any more. */
+static enum weir_status find_fence(struct work *w)
+{
+    struct doc doc;
+    if (!w->imports->o.node) return WEIR_OK;
+    enum weir_status st = store_doc_get(w->imports->store, run_key(w->id), &doc);
+    if (st != WEIR_OK) return st;
+    w->fence = doc.version;
+    st = weir_slice_is(doc.body, w->imports->o.node) ? WEIR_OK : WEIR_NOT_FOUND;
+    doc_fini(&doc);
+    return st;
+}
+
+/* The file, from the store if this node has none. One that is lost is what the import fails of. */
+static enum weir_status find_file(struct work *w)
+{
+    char folder[SPOOL_PATH_BYTES + 40];
+    char path[PATH_BYTES + 64];
+    const struct imports *i = w->imports;
+    if (!i->o.node) return WEIR_OK;
+    snprintf(folder, sizeof folder, "%s/%s", i->folder, w->id);
+    snprintf(path, sizeof path, "%s/%s", folder, w->wish.name);
+    if (file_exists(path)) return WEIR_OK;
+    if (mkdir(i->folder, 0700) != 0 && errno != EEXIST) return WEIR_IO;
+    if (mkdir(folder, 0700) != 0 && errno != EEXIST) return WEIR_IO;
+    enum weir_status st = upload_get(i->store, w->id, path);
+    return st == WEIR_NOT_FOUND ? WEIR_OK : st;
+}
+
+/*
+ * Of several nodes others may change the same person's data at the same time; what was read is
+ * joined with that, and the import goes on where it was.
+ */
+static enum weir_status run_often(struct work *w)
+{
+    enum weir_status st = find_file(w);
+    if (st != WEIR_OK) return st == WEIR_NO_SPACE ? st : WEIR_STORAGE;
+    for (int n = 0; n < CONFLICTS; n++) {
+        w->summary = (struct import_summary){.bytes = 0};
+        w->error = (struct import_error){{0}};
+        st = run_import(w);
+        if (st != WEIR_CONFLICT || !w->imports->o.node || w->is_fenced) break;
+    }
+    return st;
+}
+
+/* It is nobody's from now on. What could not be written is tried again with the next look. */
+static bool give(const struct work *w)
+{
+    struct commit *c = commit_new(COMMIT_BYTES);
+    if (!c) return false;
+    commit_put(c, run_key(w->id), w->fence, weir_slice_of(w->owner), SLICE(""));
+    return store_commit_wait(w->imports->store, c).status == WEIR_OK;
+}
+
 static void do_import(struct imports *i, const char *id)
 {
     struct work *w = mem_zalloc(sizeof *w);
@@ -375,13 +478,18 @@ static void do_import(struct imports *i, const char *id)
     w->imports = i;
     memcpy(w->id, id, sizeof w->id);
     enum weir_status st = find_work(w);
-    bool is_done = st == WEIR_NOT_FOUND; /* ended, or never begun */
+    bool is_ended = st == WEIR_NOT_FOUND; /* or never begun */
+    if (st == WEIR_OK) st = find_fence(w);
+    bool is_done = st == WEIR_NOT_FOUND, is_given = false;
     if (st == WEIR_OK) {
-        st = run_import(w);
-        is_done = st == WEIR_OK || (!goes_on_later(st) && end_failed(w, st));
+        st = atomic_load(&i->is_giving) ? WEIR_SHUTDOWN : run_often(w);
+        is_done = st == WEIR_OK || (!goes_on_later(st) && !w->is_fenced && end_failed(w, st));
         is_done &= w->is_told;
+        is_ended = is_done;
+        is_given = st == WEIR_SHUTDOWN && atomic_load(&i->is_giving) && give(w);
     }
-    if (is_done) remove_files(i, id);
+    if (is_done || is_given || w->is_fenced) remove_files(i, id);
+    if (is_ended && i->o.node) upload_remove(i->store, id);
     mem_free(w);
 }
 
@@ -390,8 +498,10 @@ static void do_import(struct imports *i, const char *id)
 static struct waiting *next_waiting(struct imports *i)
 {
     struct list_node *n = atomic_load(&i->is_stopped) ? NULL : list_first(&i->waiting);
-    if (n) list_remove(n);
-    return n ? CONTAINER_OF(n, struct waiting, node) : NULL;
+    if (!n) return NULL;
+    list_remove(n);
+    list_push_back(&i->running, n);
+    return CONTAINER_OF(n, struct waiting, node);
 }
 
 static void *run_thread(void *user)
@@ -402,8 +512,9 @@ static void *run_thread(void *user)
     while ((next = next_waiting(i))) {
         CHECK(pthread_mutex_unlock(&i->lock) == 0);
         do_import(i, next->id);
-        mem_free(next);
         CHECK(pthread_mutex_lock(&i->lock) == 0);
+        list_remove(&next->node);
+        mem_free(next);
     }
     i->n_threads--;
     CHECK(pthread_cond_broadcast(&i->is_idle) == 0);
@@ -424,12 +535,17 @@ static void start_thread(struct imports *i)
     pthread_attr_destroy(&attributes);
 }
 
+static bool has_id(const struct list *list, struct weir_slice id)
+{
+    for (struct list_node *n = list_first(list); n; n = list_next(list, n))
+        if (weir_slice_is(id, CONTAINER_OF(n, struct waiting, node)->id)) return true;
+    return false;
+}
+
 /* Under the lock, or before there are threads. One that waits already does not wait twice. */
 static void push(struct imports *i, struct weir_slice id)
 {
-    struct list_node *n = list_first(&i->waiting);
-    for (; n; n = list_next(&i->waiting, n))
-        if (weir_slice_is(id, CONTAINER_OF(n, struct waiting, node)->id)) return;
+    if (has_id(&i->waiting, id) || has_id(&i->running, id)) return;
     struct waiting *w = mem_zalloc(sizeof *w);
     if (!w) return; /* it is taken up at the next start */
     memcpy(w->id, id.ptr, IMPORT_ID_LEN);
@@ -444,22 +560,121 @@ void imports_add(struct imports *i, const char *id)
     CHECK(pthread_mutex_unlock(&i->lock) == 0);
 }
 
+/* ---- of several nodes ---- */
+
+struct looking {
+    char (*ids)[IMPORT_ID_LEN + 1];
+    size_t n;
+};
+
+static enum weir_status note_slot(void *user, const struct doc *doc)
+{
+    struct looking *l = user;
+    if (l->n < MAX_LOOKED && import_is_id(doc->body))
+        memcpy(l->ids[l->n++], doc->body.ptr, IMPORT_ID_LEN);
+    return WEIR_OK;
+}
+
+struct claiming {
+    const char *id, *node;
+    int64_t version; /* of what says whose it is */
+};
+
+/* One that has ended meanwhile is nobody's. */
+static enum weir_status decide_claim(void *user, struct commit_view *view, struct commit *c)
+{
+    const struct claiming *x = user;
+    struct log_state log;
+    char name[64];
+    enum weir_status st = commit_view_log(view, import_log(name, x->id), &log);
+    if (st != WEIR_OK) return st;
+    if (!log.exists || log.is_sealed) return WEIR_NOT_FOUND;
+    commit_put(c, run_key(x->id), x->version, SLICE(""), weir_slice_of(x->node));
+    return WEIR_OK;
+}
+
+/* Takes the place of a node that is dead, or gave it away; of several that do, one does. */
+static bool claim(struct imports *i, const char *id, const struct doc *doc)
+{
+    if (atomic_load(&i->is_giving)) return false;
+    struct claiming x = {id, i->o.node, doc ? doc->version : DOC_MUST_BE_NEW};
+    struct commit *c = commit_new(COMMIT_BYTES);
+    if (!c) return false;
+    commit_decide(c, false, decide_claim, &x);
+    return store_commit_wait(i->store, c).status == WEIR_OK;
+}
+
+/* One that is ours and not under way had to wait for the store. */
+static bool is_for_us(struct imports *i, const char *id)
+{
+    struct doc doc;
+    enum weir_status st = store_doc_get(i->store, run_key(id), &doc);
+    if (st == WEIR_NOT_FOUND) return claim(i, id, NULL);
+    if (st != WEIR_OK) return false;
+    bool is_ours = weir_slice_is(doc.body, i->o.node) ||
+                   ((doc.body.len == 0 || i->o.is_dead(i->o.user, doc.body)) && claim(i, id, &doc));
+    doc_fini(&doc);
+    return is_ours;
+}
+
+static bool has_room(struct imports *i, struct weir_slice id)
+{
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    bool has =
+        i->n_threads < IMPORTS_THREADS && !has_id(&i->waiting, id) && !has_id(&i->running, id);
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+    return has && !atomic_load(&i->is_stopped);
+}
+
+/* Whether a file that was sent is of an import under way, or may become one. */
+static bool is_needed(void *user, const char *id, bool is_old)
+{
+    struct imports *i = user;
+    struct doc doc;
+    struct work *w = mem_zalloc(sizeof *w);
+    if (!w) return true;
+    enum weir_status st = store_doc_get(i->store, upload_key(id), &doc);
+    bool is_missing = st == WEIR_NOT_FOUND;
+    if (st == WEIR_OK) {
+        st = read_work(w, &doc);
+        doc_fini(&doc);
+    }
+    mem_free(w);
+    return is_missing ? !is_old : st != WEIR_NOT_FOUND;
+}
+
+enum weir_status imports_look(struct imports *i)
+{
+    struct looking l = {mem_zalloc(MAX_LOOKED * sizeof *l.ids), 0};
+    const struct doc_query query = {.kind = SLICE("import_slot"), .limit = MAX_LOOKED};
+    if (!l.ids) return WEIR_NOMEM;
+    enum weir_status st = store_doc_list(i->store, &query, note_slot, &l);
+    for (size_t n = 0; n < l.n && st == WEIR_OK; n++)
+        if (has_room(i, weir_slice_of(l.ids[n])) && is_for_us(i, l.ids[n]))
+            imports_add(i, l.ids[n]);
+    mem_free(l.ids);
+    if (st == WEIR_OK && i->n_looks++ % SWEEP_LOOKS == SWEEP_LOOKS - 1)
+        upload_sweep(i->store, clock_wall_ms(i->o.clock), is_needed, i);
+    return st;
+}
+
 /* ---- life ---- */
 
-enum weir_status imports_new(struct imports **out, struct store *store, struct turns *turns,
-                             const char *folder, const struct clock *clock)
+enum weir_status imports_new(struct imports **out, struct store *store,
+                             const struct imports_options *options)
 {
     struct imports *i = mem_zalloc(sizeof *i);
     if (!i) return WEIR_NOMEM;
-    *i = (struct imports){.store = store, .turns = turns, .clock = clock};
+    *i = (struct imports){.store = store, .o = *options};
     list_init(&i->waiting);
+    list_init(&i->running);
     pthread_mutex_init(&i->lock, NULL);
     pthread_condattr_t attributes;
     pthread_condattr_init(&attributes);
     pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC);
     pthread_cond_init(&i->is_idle, &attributes);
     pthread_condattr_destroy(&attributes);
-    int len = snprintf(i->folder, sizeof i->folder, "%s/imports", folder);
+    int len = snprintf(i->folder, sizeof i->folder, "%s/imports", options->folder);
     if (len < 0 || (size_t)len > sizeof i->folder - IMPORT_NAME_BYTES - 64) {
         imports_free(i);
         return WEIR_INVALID;
@@ -485,11 +700,26 @@ static enum weir_status push_folders(struct imports *i)
     return WEIR_OK;
 }
 
+/* What an earlier process of this folder had is in the store, and whoever takes it gets it there.
+ */
+static void remove_folders(struct imports *i)
+{
+    DIR *dir = opendir(i->folder);
+    if (!dir) return;
+    for (const struct dirent *e; (e = readdir(dir));)
+        if (import_is_id(weir_slice_of(e->d_name))) remove_files(i, e->d_name);
+    closedir(dir);
+}
+
 /* Whoever has a place has an import, also when its file is lost: then it fails, and the place is
  * free. */
 enum weir_status imports_start(struct imports *i)
 {
     const struct doc_query query = {.kind = SLICE("import_slot"), .limit = SIZE_MAX};
+    if (i->o.node) {
+        remove_folders(i);
+        return WEIR_OK;
+    }
     enum weir_status st = store_doc_list(i->store, &query, push_slot, i);
     if (st == WEIR_OK) st = push_folders(i);
     if (st != WEIR_OK) return st;
@@ -507,11 +737,29 @@ bool imports_is_busy(struct imports *i)
     return is_busy;
 }
 
+unsigned imports_count(struct imports *i)
+{
+    unsigned n = 0;
+    CHECK(pthread_mutex_lock(&i->lock) == 0);
+    for (struct list_node *at = list_first(&i->waiting); at; at = list_next(&i->waiting, at)) n++;
+    for (struct list_node *at = list_first(&i->running); at; at = list_next(&i->running, at)) n++;
+    CHECK(pthread_mutex_unlock(&i->lock) == 0);
+    return n;
+}
+
+void imports_give(struct imports *i)
+{
+    if (!i->o.node) return;
+    atomic_store(&i->is_giving, true);
+    atomic_store(&i->has_to_end, true);
+}
+
 void imports_stop(struct imports *i, unsigned grace_ms)
 {
     struct timespec until = clock_deadline(grace_ms);
     int result = 0;
     atomic_store(&i->is_stopped, true);
+    atomic_store(&i->has_to_end, true);
     CHECK(pthread_mutex_lock(&i->lock) == 0);
     while (i->n_threads > 0 && result == 0)
         result = pthread_cond_timedwait(&i->is_idle, &i->lock, &until);

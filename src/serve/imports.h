@@ -13,6 +13,13 @@
  *   log "imports/ID"           its events, see docs/import.md
  * and on the disk, while it is under way: FOLDER/imports/ID/NAME, the file.
  *
+ * Of several nodes that share the store one works on an import, and when it dies, another goes on:
+ * the file is in the store, too (upload.h), and
+ *   document "import-run" ID   the node whose it is; its version is looked at by every commit of
+ *                              the import, so that a node which lost it writes nothing any more.
+ * imports_look() takes what the dead left, and what others gave away: that is nobody's, an empty
+ * body.
+ *
  * Any thread, but for imports_new() to imports_start() and imports_stop() to imports_free(): one.
  */
 #pragma once
@@ -34,10 +41,27 @@ enum {
     IMPORTS_THREADS = 2,       /* that read at a time; others wait */
 };
 
+/* Borrowed until imports_free(). */
+struct imports_options {
+    struct turns *turns;
+    const char *folder;
+    const struct clock *clock;
+    const char *node; /* what this one of several is called; NULL: there is one */
+    bool (*is_dead)(void *user, struct weir_slice node);
+    void *user;
+};
 WEIR_MUST_CHECK enum weir_status imports_new(struct imports **out, struct store *store,
-                                             struct turns *turns, const char *folder,
-                                             const struct clock *clock);
+                                             const struct imports_options *options);
 WEIR_MUST_CHECK enum weir_status imports_start(struct imports *i);
+/* Of several nodes, now and then: takes up what dead ones left. May wait. */
+WEIR_MUST_CHECK enum weir_status imports_look(struct imports *i);
+/*
+ * Of several nodes: the others go on with what is under way here, from its next piece on, and begin
+ * what is added. For good.
+ */
+void imports_give(struct imports *i);
+/* How many wait or are under way here. */
+unsigned imports_count(struct imports *i);
 /* Returns when no import is under way, or after `grace_ms`. */
 void imports_stop(struct imports *i, unsigned grace_ms);
 bool imports_is_busy(struct imports *i);
@@ -72,9 +96,13 @@ struct import_view {
 void import_put(struct weir_buf *out, const struct import_view *v);
 
 /* For a decide: a new import, in the words of import_put(). WEIR_CONCURRENCY: there is one. */
-WEIR_MUST_CHECK enum weir_status import_put_new(struct commit_view *view, struct commit *c,
-                                                const char *id, const char *owner,
-                                                struct weir_slice body);
+struct import_new {
+    const char *id;
+    const char *owner;
+    struct weir_slice body;
+};
+WEIR_MUST_CHECK enum weir_status imports_put_new(struct imports *i, struct commit_view *view,
+                                                 struct commit *c, const struct import_new *import);
 
 /* Its commit is durable, and its file where it belongs. */
 void imports_add(struct imports *i, const char *id);
@@ -86,3 +114,11 @@ void imports_add(struct imports *i, const char *id);
 WEIR_MUST_CHECK enum weir_status imports_take(struct imports *i, struct spool *spool,
                                               const struct import_wish *wish, char *why,
                                               size_t why_size);
+
+/*
+ * Of several nodes: puts the file where the others find it, unless the owner has an import under
+ * way (WEIR_CONCURRENCY); imports_forget() when it became none. May wait.
+ */
+WEIR_MUST_CHECK enum weir_status imports_keep(struct imports *i, const struct spool *spool,
+                                              const char *owner);
+void imports_forget(struct imports *i, const struct spool *spool);

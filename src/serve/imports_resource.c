@@ -111,7 +111,8 @@ static enum weir_status decide(void *user, struct commit_view *view, struct comm
         .status = 202, .location = weir_slice_of(t->location), .body = weir_buf_slice(&t->body)};
     enum weir_status st = idempotency_decide(&t->key, view, c, &answer);
     if (st != WEIR_OK) return st;
-    return import_put_new(view, c, t->spool->id, t->owner, weir_buf_slice(&t->body));
+    const struct import_new import = {t->spool->id, t->owner, weir_buf_slice(&t->body)};
+    return imports_put_new(t->imports, view, c, &import);
 }
 
 static enum weir_status commit_import(struct taking *t)
@@ -140,7 +141,10 @@ static void take_file(void *user)
     t->status = idempotency_find(&t->key, t->store);
     if (t->status == WEIR_OK)
         t->status = imports_take(t->imports, t->spool, &t->wish, t->why, sizeof t->why);
+    if (t->status != WEIR_OK) return;
+    t->status = imports_keep(t->imports, t->spool, t->owner);
     if (t->status == WEIR_OK) t->status = commit_import(t);
+    if (t->status != WEIR_OK) imports_forget(t->imports, t->spool);
     if (t->status != WEIR_OK) return;
     t->spool->is_taken = true;
     imports_add(t->imports, t->spool->id);
@@ -168,6 +172,7 @@ static void answer_taken(struct exchange *ex, void *user)
 void imports_post(struct exchange *ex)
 {
     struct weir_slice owner = resource_owner(ex);
+    if (!resource_takes_runs(ex)) return;
     struct taking *t = exchange_alloc(ex, sizeof *t);
     if (!t) {
         resource_store_error(ex, WEIR_NOMEM);

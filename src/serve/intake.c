@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "serve/admit.h"
 #include "serve/imports.h"
 #include "serve/worker_impl.h"
 
@@ -26,6 +27,7 @@ struct intake {
     bool is_body;           /* a body comes */
     bool is_waiting;        /* what is kept may not be read yet */
     bool is_held;           /* because requests of another kind run */
+    struct late_wait late;  /* because another node may know who asks */
     struct weir_buf body;
     size_t n_checked; /* bytes of the body when progress was asked for last */
     struct weir_buf kept;
@@ -70,6 +72,7 @@ void intake_free(struct conn *c)
     struct intake *in = c->intake;
     if (!in) return;
     uncount(&c->worker->counters, COUNT_WAITING_BYTES, in->body.len + in->kept.len);
+    late_forget(&c->worker->late, &in->late);
     weir_buf_fini(&in->body);
     weir_buf_fini(&in->kept);
     mem_free(in->head);
@@ -127,8 +130,19 @@ static struct http_head *copy_head(const struct http_head *from, struct weir_sli
 
 /* ---- refusing ---- */
 
+/* Whether bytes that are no request would have been a call, as far as their first line tells. */
+static bool is_call(struct weir_slice bytes)
+{
+    while (bytes.len > 0 && (bytes.ptr[0] == '\r' || bytes.ptr[0] == '\n'))
+        bytes = slice_from(bytes, 1);
+    size_t most = bytes.len < HTTP_METHOD_BYTES + 1 ? bytes.len : HTTP_METHOD_BYTES + 1;
+    const char *space = most > 0 ? memchr(bytes.ptr, ' ', most) : NULL;
+    return space && is_rpc_path(slice_from(bytes, (size_t)(space + 1 - bytes.ptr)));
+}
+
 /* Bytes that are no request: they are answered, behind all others, and nothing is read any more. */
-static void refuse(struct conn *c, enum weir_status code, const char *reason)
+static void refuse(struct conn *c, struct weir_slice bytes, enum weir_status code,
+                   const char *reason)
 {
     struct exchange *ex = exchange_new(c->worker, c);
     if (!ex) {
@@ -137,6 +151,7 @@ static void refuse(struct conn *c, enum weir_status code, const char *reason)
     }
     ex->started_ns = worker_now_ns(c->worker);
     ex->closes = true;
+    ex->is_rpc = is_call(bytes);
     exchange_name(ex, NULL);
     conn_push(c, ex);
     c->is_last = true;
@@ -164,7 +179,7 @@ void intake_time_out(struct conn *c)
 {
     struct intake *in = c->intake;
     if (in && in->is_body) refuse_body(c, in->ex, WEIR_TIMEOUT, NULL);
-    else refuse(c, WEIR_TIMEOUT, NULL);
+    else refuse(c, intake_kept(c), WEIR_TIMEOUT, NULL);
 }
 
 void intake_end(struct conn *c)
@@ -219,6 +234,7 @@ static struct exchange *make_exchange(struct conn *c, const struct http_head *he
     ex->is_head = head->method == HTTP_HEAD;
     ex->is_safe = head->method == HTTP_GET || ex->is_head;
     ex->is_local = c->is_local;
+    ex->is_rpc = is_rpc_path(head->path);
     exchange_name(ex, head);
     remember_for_log(ex, head);
     count(&w->counters, COUNT_REQUESTS, 1);
@@ -387,6 +403,7 @@ static bool begin(struct conn *c, const struct http_head *head, struct weir_slic
 {
     struct exchange *ex = make_exchange(c, head);
     if (!ex) return false;
+    ex->is_blind = c->intake && c->intake->late.is_blind;
     bool is_admitted = admit_all(c, ex, head);
     struct http_reader *r = reader_of(c);
     if (!ex->spool) r->limits.body_bytes = c->worker->limits->body_bytes;
@@ -404,6 +421,19 @@ static bool must_wait(const struct conn *c, const struct http_head *head)
     return c->n_running > 0 && c->runs_safe != is_safe;
 }
 
+/* The same until the store was asked who asks, or the other nodes what they took. */
+static bool is_late(struct conn *c, const struct http_head *head)
+{
+    char key[KEY_NAME_BYTES + 1];
+    bool has_looked = c->intake && c->intake->late.has_looked;
+    if (c->is_local) return false;
+    bool is_unknown = !has_looked && admit_is_unknown(c->worker, head, key);
+    if (!is_unknown && !admit_must_ask(c->worker, head)) return false;
+    struct intake *in = need_intake(c, &c->worker->reader);
+    if (!in) return false;
+    return is_unknown ? late_add(c, &in->late, key) : late_add_round(c, &in->late);
+}
+
 static bool take_head(struct conn *c, struct weir_slice *bytes)
 {
     struct worker *w = c->worker;
@@ -417,15 +447,17 @@ static bool take_head(struct conn *c, struct weir_slice *bytes)
         return false;
     }
     if (result == HTTP_ERROR) {
-        refuse(c, r->error, r->reason);
+        refuse(c, *bytes, r->error, r->reason);
         *bytes = slice_of(NULL, 0);
         return false;
     }
-    if (must_wait(c, &w->head)) {
+    bool is_held = must_wait(c, &w->head);
+    if (is_held || is_late(c, &w->head)) {
         struct intake *in = need_intake(c, r);
         if (!in) return false;
         http_reader_init(&in->reader, &limits); /* it is read again then */
-        in->is_waiting = in->is_held = true;
+        in->is_waiting = true;
+        in->is_held = is_held;
         return false;
     }
     w->head_bytes = slice_of(bytes->ptr, used);
@@ -480,6 +512,7 @@ void intake_resume(struct conn *c)
     struct intake *in = c->intake;
     struct worker *w = c->worker;
     if (!in || !in->is_waiting || !may_begin(c) || (in->is_held && c->n_running > 0)) return;
+    if (list_is_linked(&in->late.node)) return;
     struct weir_slice kept = weir_buf_slice(&in->kept);
     memcpy(w->read_buf, kept.ptr, kept.len);
     intake_take(c, slice_of(w->read_buf, kept.len));

@@ -55,6 +55,7 @@ void lab_put(struct weir_buf *out, const struct lab *l)
     weir_json_put_begin_object(out);
     data_put_text(out, "id", weir_slice_of(id));
     data_put_text(out, "analyte", weir_slice_of(l->analyte ? l->analyte->name : ""));
+    data_put_text(out, "title", weir_slice_of(l->analyte ? l->analyte->title : ""));
     data_put_text(out, "label", l->label);
     data_put_day(out, "date", l->day);
     weir_json_put_key(out, "value");

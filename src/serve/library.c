@@ -240,7 +240,6 @@ static enum weir_status decide_new(void *user, struct commit_view *view, struct 
 {
     struct asking *a = user;
     char location[LOCATION_BYTES];
-    if (a->was_done) return WEIR_EXISTS;
     put_location(location, a->id);
     struct idempotent_answer kept = {.status = 201, .location = weir_slice_of(location)};
     enum weir_status st = idempotency_decide(&a->key, view, c, &kept);

@@ -2,13 +2,10 @@
 /*
  * Links. A token is checked by making the right one and comparing all of it, so there is one
  * text for each stream and time, and no second way to write it.
- *
- * `lock` guards the secret, which is copied out; `changing` is held by whoever changes the
- * document, so that document and secret cannot go different ways.
  */
 #include "serve/link.h"
 
-#include <pthread.h>
+#include <assert.h>
 #include <stdio.h>
 
 #include <weir/json.h>
@@ -17,6 +14,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "io/crypto.h"
+#include "serve/secret.h"
 #include "stream/stream.h"
 
 enum {
@@ -24,21 +22,18 @@ enum {
     MAC_TEXT_BYTES = 43,
     EXPIRES_DIGITS = 11,
     MESSAGE_BYTES = 64 + STREAM_NAME_BYTES,
-    SECRET_DOC_BYTES = 256,
 };
 
 static const int64_t MAX_EXPIRES_S = 95617584000; /* the year 5000, in 11 digits */
+
+static_assert((int)LINK_SECRET_BYTES == (int)SECRET_BYTES, "signed by one of them");
 
 const char link_parameter[] = "link";
 
 struct links {
     unsigned magic;
-    struct store *store;
     const struct clock *clock;
-    pthread_mutex_t changing;
-    pthread_rwlock_t lock;
-    bool has_secret; /* under the lock */
-    unsigned char secret[LINK_SECRET_BYTES];
+    struct secret secret;
 };
 
 /* ---- tokens ---- */
@@ -92,30 +87,15 @@ bool link_read(const unsigned char secret[LINK_SECRET_BYTES], struct weir_slice 
     return is_equal;
 }
 
-/* ---- the secret ---- */
-
-static const struct doc_key secret_key = {.kind = {"secret", 6}, .id = {"link", 4}};
-
-static WEIR_MUST_CHECK enum weir_status load(struct links *l)
-{
-    struct doc doc;
-    enum weir_status st = store_doc_get(l->store, secret_key, &doc);
-    if (st == WEIR_NOT_FOUND) return WEIR_OK;
-    if (st != WEIR_OK) return st;
-    l->has_secret = base64url_read(doc.body, l->secret, sizeof l->secret);
-    doc_fini(&doc);
-    return l->has_secret ? WEIR_OK : WEIR_CORRUPT;
-}
+/* ---- with the store's secret ---- */
 
 enum weir_status links_open(struct links **out, struct store *store, const struct clock *clock)
 {
     *out = NULL;
     struct links *l = mem_zalloc(sizeof *l);
     if (!l) return WEIR_NOMEM;
-    *l = (struct links){.magic = MAGIC, .store = store, .clock = clock};
-    CHECK(pthread_mutex_init(&l->changing, NULL) == 0);
-    CHECK(pthread_rwlock_init(&l->lock, NULL) == 0);
-    enum weir_status st = load(l);
+    *l = (struct links){.magic = MAGIC, .clock = clock};
+    enum weir_status st = secret_init(&l->secret, store, "link");
     if (st == WEIR_OK) *out = l;
     else links_close(l);
     return st;
@@ -125,80 +105,22 @@ void links_close(struct links *l)
 {
     if (!l) return;
     CHECK(l->magic == MAGIC);
-    pthread_rwlock_destroy(&l->lock);
-    pthread_mutex_destroy(&l->changing);
-    explicit_bzero(l, sizeof *l);
+    secret_fini(&l->secret);
+    l->magic = 0;
     mem_free(l);
 }
 
-/* A copy; false when there is none yet. */
-static bool get_secret(struct links *l, unsigned char secret[LINK_SECRET_BYTES])
+enum weir_status links_refresh(struct links *l)
 {
-    CHECK(pthread_rwlock_rdlock(&l->lock) == 0);
-    bool has_secret = l->has_secret;
-    memcpy(secret, l->secret, LINK_SECRET_BYTES);
-    CHECK(pthread_rwlock_unlock(&l->lock) == 0);
-    return has_secret;
-}
-
-static void set_secret(struct links *l, const unsigned char secret[LINK_SECRET_BYTES])
-{
-    CHECK(pthread_rwlock_wrlock(&l->lock) == 0);
-    memcpy(l->secret, secret, LINK_SECRET_BYTES);
-    l->has_secret = true;
-    CHECK(pthread_rwlock_unlock(&l->lock) == 0);
-}
-
-static WEIR_MUST_CHECK enum weir_status write_secret(struct links *l,
-                                                     const unsigned char secret[LINK_SECRET_BYTES])
-{
-    struct weir_buf body;
-    struct commit *c = commit_new(SECRET_DOC_BYTES);
-    if (!c) return WEIR_NOMEM;
-    weir_buf_init(&body, SECRET_DOC_BYTES);
-    base64url_write(&body, slice_of((const char *)secret, LINK_SECRET_BYTES));
-    enum weir_status st = weir_buf_status(&body);
-    if (st == WEIR_OK) {
-        commit_put(c, secret_key, DOC_ANY_VERSION, SLICE(""), weir_buf_slice(&body));
-        st = store_commit_wait(l->store, c).status;
-    } else {
-        commit_free(c);
-    }
-    if (body.len > 0) explicit_bzero(body.ptr, body.len);
-    weir_buf_fini(&body);
-    return st;
-}
-
-/* The secret, made if there is none; nothing is signed by one that could be forgotten. */
-static WEIR_MUST_CHECK enum weir_status need_secret(struct links *l,
-                                                    unsigned char secret[LINK_SECRET_BYTES])
-{
-    enum weir_status st = WEIR_OK;
-    CHECK(pthread_mutex_lock(&l->changing) == 0);
-    if (!get_secret(l, secret)) {
-        random_bytes(secret, LINK_SECRET_BYTES);
-        st = write_secret(l, secret);
-        if (st == WEIR_OK) set_secret(l, secret);
-    }
-    CHECK(pthread_mutex_unlock(&l->changing) == 0);
-    return st;
+    CHECK(l->magic == MAGIC);
+    return secret_refresh(&l->secret);
 }
 
 enum weir_status links_rotate(struct links *l)
 {
     CHECK(l->magic == MAGIC);
-    unsigned char secret[LINK_SECRET_BYTES];
-    random_bytes(secret, sizeof secret);
-    CHECK(pthread_mutex_lock(&l->changing) == 0);
-    /* Before the document: a link that leaked is refused even when the disk is full. */
-    set_secret(l, secret);
-    enum weir_status st = write_secret(l, secret);
-    CHECK(pthread_mutex_unlock(&l->changing) == 0);
-    explicit_bzero(secret, sizeof secret);
-    return st;
+    return secret_rotate(&l->secret);
 }
-
-/* ---- making and checking ---- */
 
 bool link_is_valid(const struct link *link, const char **why)
 {
@@ -218,7 +140,7 @@ enum weir_status links_make(struct links *l, struct link *link)
     bool is_good = link_is_valid(link, &why);
     int64_t now_s = (clock_wall_ms(l->clock) + 999) / 1000; /* no shorter than was asked */
     if (!is_good || now_s < 0 || now_s > MAX_EXPIRES_S - LINK_MAX_LIFE_S) return WEIR_INVALID;
-    enum weir_status st = need_secret(l, secret);
+    enum weir_status st = secret_need(&l->secret, secret);
     if (st != WEIR_OK) return st;
     link->expires_s = now_s + link->lasts_s;
     link_write(secret, link->stream, link->expires_s, link->token);
@@ -233,7 +155,7 @@ enum weir_status links_check(struct links *l, struct weir_slice stream, struct w
     unsigned char secret[LINK_SECRET_BYTES];
     int64_t expires_s = 0;
     *is_expired = false;
-    bool has_secret = get_secret(l, secret);
+    bool has_secret = secret_get(&l->secret, secret);
     bool is_ours = has_secret && link_read(secret, stream, token, &expires_s);
     explicit_bzero(secret, sizeof secret);
     if (!is_ours) return WEIR_BAD_TOKEN;

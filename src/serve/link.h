@@ -56,6 +56,9 @@ WEIR_MUST_CHECK enum weir_status links_open(struct links **out, struct store *st
                                             const struct clock *clock);
 void links_close(struct links *l);
 
+/* Another node may have made or rotated the secret. May wait for the disk. */
+WEIR_MUST_CHECK enum weir_status links_refresh(struct links *l);
+
 /*
  * WEIR_BAD_TOKEN: it is not of this stream and secret, or it has expired, which *is_expired
  * says.

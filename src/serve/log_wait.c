@@ -49,6 +49,22 @@ void log_waits_news(struct log_waits *w, const struct store_news *news, size_t n
     }
 }
 
+bool log_waits_has(struct log_waits *w, struct weir_slice log)
+{
+    pthread_mutex_lock(&w->lock);
+    bool has = map_get(&w->waiting, log) != NULL;
+    pthread_mutex_unlock(&w->lock);
+    return has;
+}
+
+void log_waits_each(struct log_waits *w, store_log_fn each, void *arg)
+{
+    pthread_mutex_lock(&w->lock);
+    struct map_walk walk = map_walk_begin(&w->waiting);
+    while (map_walk_next(&w->waiting, &walk)) each(arg, walk.key);
+    pthread_mutex_unlock(&w->lock);
+}
+
 void log_waits_end(struct log_waits *w)
 {
     pthread_mutex_lock(&w->lock);

@@ -42,4 +42,8 @@ WEIR_MUST_CHECK enum weir_status log_waits_add(struct log_waits *w, struct log_w
 /* For on_news of the store. */
 void log_waits_news(struct log_waits *w, const struct store_news *news, size_t n);
 
+/* Of whose end somebody waits; `each` is short. Any thread. */
+bool log_waits_has(struct log_waits *w, struct weir_slice log);
+void log_waits_each(struct log_waits *w, store_log_fn each, void *arg);
+
 void log_waits_end(struct log_waits *w);

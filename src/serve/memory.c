@@ -265,6 +265,7 @@ static enum weir_status decide_patch(void *user, struct commit_view *view, struc
 {
     struct change *c = user;
     struct doc doc;
+    weir_buf_reset(&c->body);
     enum weir_status found = find(c, view, &doc);
     if (found == WEIR_OK) found = apply(c, doc.body);
     /* One that was changed by this request, and deleted since, was changed by it all the same. */

@@ -154,6 +154,37 @@ static void put_metrics(struct weir_buf *out, const struct metric *rows, size_t 
         put_u64(out, rows[i].name, rows[i].kind, rows[i].help, rows[i].value);
 }
 
+/* Only of a store that has a database and other nodes. */
+static void put_shared_store(struct weir_buf *out, const struct store_shared_stats *s)
+{
+    const struct metric rows[] = {
+        {"weir_pg_databases", "gauge", "Databases that the store is on", s->n_databases},
+        {"weir_pg_away", "gauge", "Of them, those that cannot be reached now", s->n_away},
+        {"weir_pg_connects_total", "counter", "Connections that the committer has made",
+         s->n_connects},
+        {"weir_pg_lost_total", "counter", "Connections that the committer has lost", s->n_lost},
+        {"weir_pg_conflicts_total", "counter",
+         "Batches of commits that were decided again, for something had changed", s->n_conflicts},
+        {"weir_pg_alone_total", "counter",
+         "Batches of commits that were decided while all others had to wait", s->n_alone},
+        {"weir_pg_reading", "gauge", "Connections that read", s->n_reading},
+        {"weir_pg_reading_max", "gauge", "Connections that may read at a time", s->max_reading},
+        {"weir_pg_waits_total", "counter", "Reads that had to wait for a connection", s->n_waits},
+        {"weir_pg_busy_total", "counter", "Of them, those that got none in time", s->n_busy},
+        {"weir_pg_standby_reads_total", "counter", "Reads that a standby has answered",
+         s->n_standby_reads},
+        {"weir_pg_listening", "gauge", "1 while what other nodes write is heard of at once",
+         s->is_listening},
+        {"weir_pg_listens_total", "counter", "Connections that were made to listen", s->n_listens},
+        {"weir_pg_notifications_total", "counter", "Notifications that were heard", s->n_notes},
+        {"weir_pg_fetches_total", "counter", "Fetches of events that other nodes have written",
+         s->n_fetches},
+        {"weir_pg_news_lost_total", "counter",
+         "Times that news of other nodes were lost, and everything was looked at", s->n_news_lost},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
 static void put_store(struct weir_buf *out, struct store *store)
 {
     struct store_stats stats;
@@ -183,6 +214,7 @@ static void put_store(struct weir_buf *out, struct store *store)
                   &(struct shown){"weir_store_commit_seconds",
                                   "From the request to commit to durable", stats.commit_us.counts,
                                   STORE_HISTOGRAM_BUCKETS, stats.commit_us.sum, 1e-6});
+    if (store_is_shared(store)) put_shared_store(out, &stats.shared);
 }
 
 /* ---- the subscriptions ---- */
@@ -256,6 +288,64 @@ static void put_chats(struct weir_buf *out, struct chats *chats)
         {"weir_chats_asked_total", "counter", "Questions about private values", s.n_asked},
         {"weir_chats_timed_out_total", "counter", "Questions that nobody answered in time",
          s.n_timed_out},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
+/* ---- the sessions ---- */
+
+static void put_session_turns(struct weir_buf *out, const struct sessions_stats *s)
+{
+    const struct metric rows[] = {
+        {"weir_sessions_in_flight", "gauge", "Turns of sessions that are queued or running",
+         s->runs.n_in_flight},
+        {"weir_sessions_waiting", "gauge", "Of them, those that wait for somebody",
+         s->runs.n_waiting},
+        {"weir_sessions_nodes", "gauge", "Nodes that sessions are told of, this one with them",
+         s->n_nodes},
+        {"weir_sessions_begun_total", "counter", "Turns of sessions begun", s->runs.n_begun},
+        {"weir_sessions_completed_total", "counter", "Turns of sessions completed",
+         s->runs.n_completed},
+        {"weir_sessions_failed_total", "counter", "Turns of sessions failed or aborted",
+         s->runs.n_failed},
+        {"weir_sessions_recovered_total", "counter",
+         "Turns of sessions taken up from an earlier process", s->runs.n_recovered},
+        {"weir_sessions_sent_total", "counter", "Messages sent to sessions", s->n_sent},
+        {"weir_sessions_queued_total", "counter", "Of them, those that had to wait", s->n_queued},
+        {"weir_sessions_steered_total", "counter", "Words to turns under way", s->n_steered},
+        {"weir_sessions_aborted_total", "counter", "Turns that somebody aborted", s->n_aborted},
+        {"weir_sessions_trimmed_total", "counter", "Times old events were removed", s->n_trimmed},
+    };
+    put_metrics(out, rows, sizeof rows / sizeof *rows);
+}
+
+static void put_sessions(struct weir_buf *out, struct sessions *sessions)
+{
+    struct sessions_stats s = {.n_sent = 0};
+    if (sessions) sessions_stats(sessions, &s);
+    put_session_turns(out, &s);
+    const struct metric rows[] = {
+        {"weir_sessions_tools_total", "counter", "Tools run", s.n_tools},
+        {"weir_sessions_tools_failed_total", "counter", "Of them, those that failed",
+         s.n_tools_failed},
+        {"weir_sessions_tools_killed_total", "counter", "Of them, those that had to be killed",
+         s.n_tools_killed},
+        {"weir_sessions_runner_restarts_total", "counter",
+         "Times the process that runs tools had to be started anew", s.n_runner_restarts},
+        {"weir_sessions_approvals_total", "counter", "Times somebody was asked to allow a tool",
+         s.n_approvals},
+        {"weir_sessions_allowed_total", "counter", "Of them, those that were allowed", s.n_allowed},
+        {"weir_sessions_denied_total", "counter", "Of them, those that were denied", s.n_denied},
+        {"weir_sessions_approvals_expired_total", "counter",
+         "Of them, those that nobody answered in time", s.n_approvals_expired},
+        {"weir_sessions_clarifications_total", "counter", "Questions to users", s.n_clarifications},
+        {"weir_sessions_answered_total", "counter", "Of them, those that were answered",
+         s.n_answered},
+        {"weir_sessions_clarifications_expired_total", "counter",
+         "Of them, those that nobody answered in time", s.n_clarifications_expired},
+        {"weir_sessions_cron_fired_total", "counter", "Scheduled prompts that ran", s.n_cron_fired},
+        {"weir_sessions_skills_proposed_total", "counter", "Shortcuts proposed",
+         s.n_skills_proposed},
     };
     put_metrics(out, rows, sizeof rows / sizeof *rows);
 }
@@ -451,6 +541,7 @@ void metrics_get(struct exchange *ex)
     put_hooks(&page, server_hooks(s));
     put_turns(&page, server_turns(s));
     put_chats(&page, server_chats(s));
+    put_sessions(&page, server_sessions(s));
     put_models(&page, server_models(s));
     put_shield(&page, server_models(s));
     put_gateway(&page, server_gateway(s));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/slice.h"
+#include "codec/json_member.h"
 #include "serve/resource.h"
 
 #include <weir/version.h>
@@ -122,12 +123,6 @@ static void put_quoted(struct weir_buf *out, const char *json)
     for (; *json; json++) weir_buf_append_char(out, *json == '\'' ? '"' : *json);
 }
 
-static void put_text(struct weir_buf *out, const char *key, const char *text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_str(out, text);
-}
-
 static void put_raw(struct weir_buf *out, const char *key, const char *json)
 {
     weir_json_put_key(out, key);
@@ -186,7 +181,7 @@ static void put_path_parameters(struct weir_buf *out, const char *pattern)
         weir_json_put_begin_object(out);
         weir_json_put_key(out, "name");
         weir_json_put_string(out, slice_of(c, len));
-        put_text(out, "in", "path");
+        member_str(out, "in", "path");
         weir_json_put_key(out, "required");
         weir_json_put_bool(out, true);
         put_raw(out, "schema", "{'type':'string'}");
@@ -206,7 +201,7 @@ static void put_parameter(struct weir_buf *out, const struct parameter *p)
     weir_json_put_string(out, name);
     weir_json_put_key(out, "in");
     weir_json_put_string(out, slice_of(p->where, in));
-    put_text(out, "description", p->text);
+    member_str(out, "description", p->text);
     weir_json_put_key(out, "required");
     weir_json_put_bool(out, is_required);
     put_raw(out, "schema", p->schema);
@@ -259,7 +254,7 @@ static bool put_answer(struct weir_buf *out, const char **list, struct weir_slic
     bool has_body = false;
     weir_json_put_key_slice(out, status);
     weir_json_put_begin_object(out);
-    put_text(out, "description", what_of(status));
+    member_str(out, "description", what_of(status));
     for (;;) {
         const char *at = *list;
         if (*at != ',' && next_word(&at, &body)) {
@@ -280,10 +275,32 @@ static bool put_answer(struct weir_buf *out, const char **list, struct weir_slic
     return is_good;
 }
 
-static void put_refusal(struct weir_buf *out, struct weir_slice status)
+static bool is_call(const struct route *r)
+{
+    return r->handle == rpc_post;
+}
+
+static void put_refusal(struct weir_buf *out, const struct route *r, struct weir_slice status)
 {
     weir_json_put_key_slice(out, status);
-    weir_buf_append_str(out, "{\"$ref\":\"#/components/responses/Error\"}");
+    weir_buf_printf(out, "{\"$ref\":\"#/components/responses/%s\"}",
+                    is_call(r) ? "CallError" : "Error");
+}
+
+/* The methods of calls, which have one row together. */
+static void put_methods(struct weir_buf *out)
+{
+    const struct session_method *m;
+    weir_json_put_key(out, "x-methods");
+    weir_json_put_begin_array(out);
+    for (size_t i = 0; (m = session_method_at(i)); i++) {
+        weir_json_put_begin_object(out);
+        weir_json_put_key(out, "path");
+        weir_buf_printf(out, "\"/rpc/%s/%s\"", session_method_space(m), session_method_name(m));
+        member_str(out, "scope", session_method_writes(m) ? "write" : "read");
+        weir_json_put_end_object(out);
+    }
+    weir_json_put_end_array(out);
 }
 
 static bool put_answers(struct weir_buf *out, const struct route *r, const struct operation *o)
@@ -297,8 +314,8 @@ static bool put_answers(struct weir_buf *out, const struct route *r, const struc
     weir_json_put_key(out, "responses");
     weir_json_put_begin_object(out);
     while (next_word(&answers, &status)) is_good &= put_answer(out, &answers, status);
-    while (next_word(&refusals, &status)) put_refusal(out, status);
-    while (next_word(&others, &status)) put_refusal(out, status);
+    while (next_word(&refusals, &status)) put_refusal(out, r, status);
+    while (next_word(&others, &status)) put_refusal(out, r, status);
     weir_json_put_end_object(out);
     return is_good;
 }
@@ -310,13 +327,14 @@ static bool put_operation(struct weir_buf *out, const struct route *r, const str
         method[i] = (char)(openapi_method(r->method)[i] | 0x20);
     weir_json_put_key(out, method);
     weir_json_put_begin_object(out);
-    put_text(out, "operationId", r->name);
-    put_text(out, "summary", o->summary);
+    member_str(out, "operationId", r->name);
+    member_str(out, "summary", o->summary);
     weir_json_put_key(out, "tags");
     weir_json_put_begin_array(out);
     weir_json_put_str(out, o->tag);
     weir_json_put_end_array(out);
     if (r->scope == SCOPE_NONE) put_raw(out, "security", "[]");
+    if (is_call(r)) put_methods(out);
     bool is_good = put_parameters(out, r, o) && put_body(out, o) && put_answers(out, r, o);
     weir_json_put_end_object(out);
     return is_good;
@@ -348,13 +366,13 @@ static void put_info(struct weir_buf *out)
 {
     weir_json_put_key(out, "info");
     weir_json_put_begin_object(out);
-    put_text(out, "title", "weir");
-    put_text(out, "version", weir_version());
-    put_text(out, "summary", "Durable streams and agent turns");
-    put_text(out, "description",
-             "Questions about somebody's own data become turns: agents work, every number is "
-             "checked, and each step streams as it happens. Streams, memory, data and laboratory "
-             "results beside them.");
+    member_str(out, "title", "weir");
+    member_str(out, "version", weir_version());
+    member_str(out, "summary", "Durable streams and agent turns");
+    member_str(out, "description",
+               "Questions about somebody's own data become turns: agents work, every number is "
+               "checked, and each step streams as it happens. Streams, memory, data and laboratory "
+               "results beside them.");
     put_raw(out, "license", "{'name':'Apache-2.0','identifier':'Apache-2.0'}");
     weir_json_put_end_object(out);
     put_raw(out, "servers", "[{'url':'/'}]");
@@ -366,7 +384,7 @@ static void put_codes(struct weir_buf *out)
 {
     weir_json_put_key(out, "ErrorCode");
     weir_json_put_begin_object(out);
-    put_text(out, "type", "string");
+    member_str(out, "type", "string");
     weir_json_put_key(out, "enum");
     weir_json_put_begin_array(out);
     for (int i = WEIR_OK + 1; i < WEIR_N_STATUS; i++)
@@ -382,7 +400,9 @@ static void put_components(struct weir_buf *out)
     put_raw(out, "securitySchemes", "{'key':{'type':'http','scheme':'bearer'}}");
     put_raw(out, "responses",
             "{'Error':{'description':'Why not; see /docs/errors','content':{'application/json':"
-            "{'schema':{'$ref':'#/components/schemas/Error'}}}}}");
+            "{'schema':{'$ref':'#/components/schemas/Error'}}}},"
+            "'CallError':{'description':'Why not','content':{'application/json':"
+            "{'schema':{'$ref':'#/components/schemas/CallError'}}}}}");
     weir_json_put_key(out, "schemas");
     weir_json_put_begin_object(out);
     put_codes(out);
@@ -395,7 +415,7 @@ bool openapi_put(struct weir_buf *out)
 {
     bool is_good = true;
     weir_json_put_begin_object(out);
-    put_text(out, "openapi", "3.1.0");
+    member_str(out, "openapi", "3.1.0");
     put_info(out);
     weir_json_put_key(out, "paths");
     weir_json_put_begin_object(out);

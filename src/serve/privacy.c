@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stdio.h>
+#include <string.h>
 
 static enum weir_status open_vault(struct privacy *p, const char *path,
                                    char error[PRIVACY_ERROR_BYTES])
@@ -11,7 +12,9 @@ static enum weir_status open_vault(struct privacy *p, const char *path,
     char why[VAULT_ERROR_BYTES] = "";
     enum weir_status st = vault_open(path, &p->vault, why);
     if (st == WEIR_OK) return st;
-    snprintf(error, PRIVACY_ERROR_BYTES, "%s", why[0] ? why : weir_status_text(st));
+    bool is_named = strstr(why, path);
+    snprintf(error, PRIVACY_ERROR_BYTES, "%.80s%s%s", is_named ? "" : path, is_named ? "" : ": ",
+             why[0] ? why : weir_status_text(st));
     return st;
 }
 

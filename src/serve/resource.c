@@ -21,6 +21,7 @@ enum {
     HTTP_OUR_MISTAKE = 500,
     RETRY_SOON_S = 1,     /* a queue that was full */
     RETRY_STORAGE_S = 10, /* somebody has to make room, or to start the server again */
+    RETRY_SHARED_S = 2,   /* a database that does not answer is asked again every second */
     WORK_STACK_BYTES = 1 << 20,
 };
 
@@ -160,6 +161,12 @@ bool resource_wants_stream(const struct exchange *ex)
     return resource_wants(ex, "text/event-stream");
 }
 
+bool resource_has_tag(struct weir_slice list, struct weir_slice tag)
+{
+    if (weir_slice_is(list, "*")) return true;
+    return list.len >= tag.len && memmem(list.ptr, list.len, tag.ptr, tag.len) != NULL;
+}
+
 const char *resource_watch_from(struct exchange *ex, struct watch_options *how)
 {
     struct weir_slice value;
@@ -185,8 +192,24 @@ static void refuse_for_now(struct exchange *ex, enum weir_status code, unsigned 
     exchange_error(ex, code, "%s", why);
 }
 
+/* A store of several nodes comes back by itself, and nothing of what failed has happened. */
+static bool is_shared_error(struct exchange *ex, enum weir_status st)
+{
+    struct server *s = exchange_server(ex);
+    bool is_away = st == WEIR_IO || st == WEIR_STORAGE;
+    if ((!is_away && st != WEIR_NO_SPACE) || !s || !store_is_shared(server_store(s))) return false;
+    if (is_away)
+        refuse_for_now(ex, WEIR_STORAGE, RETRY_SHARED_S,
+                       "the database does not answer; nothing of the request has happened");
+    else
+        refuse_for_now(ex, WEIR_STORAGE, RETRY_STORAGE_S,
+                       "the disk of the database is full; reads go on");
+    return true;
+}
+
 void resource_store_error(struct exchange *ex, enum weir_status st)
 {
+    if (is_shared_error(ex, st)) return;
     switch (st) {
     case WEIR_NO_SPACE:
         refuse_for_now(ex, WEIR_STORAGE, RETRY_STORAGE_S, "the disk is full; reads go on");

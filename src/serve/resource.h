@@ -27,6 +27,12 @@ enum { RESOURCE_MAX_WORK = 16 }; /* threads at a time, of all loops; then WEIR_B
 bool resource_work(struct exchange *ex, void (*work)(void *user),
                    void (*then)(struct exchange *ex, void *user), void *user);
 
+/*
+ * False when it was answered with an error: the server drains, and there is no other that would run
+ * what is begun here.
+ */
+bool resource_takes_runs(struct exchange *ex);
+
 /* How many such threads are at it. Any thread. */
 unsigned resource_n_working(void);
 
@@ -60,6 +66,9 @@ bool resource_parse_id(struct weir_slice text, uint64_t *id);
 bool resource_wants(const struct exchange *ex, const char *type);
 bool resource_wants_stream(const struct exchange *ex);
 
+/* If-None-Match: one of a list of tags is this one, weak or not; or any is. */
+bool resource_has_tag(struct weir_slice list, struct weir_slice tag);
+
 /*
  * Where a reader of a log wants to begin: Last-Event-ID, "last_event_id", "from=latest". What it
  * has decides, so that a browser that opened with from=latest goes on without a gap when it comes
@@ -88,6 +97,11 @@ void subscriptions_ack(struct exchange *ex);
 void subscriptions_release(struct exchange *ex);
 void subscriptions_jwks(struct exchange *ex);
 void whoami_get(struct exchange *ex);
+void whoami_visitor_get(struct exchange *ex);
+void auth_post(struct exchange *ex);
+void auth_get(struct exchange *ex);
+void auth_delete(struct exchange *ex);
+void login_links_post(struct exchange *ex);
 void keys_post(struct exchange *ex);
 void keys_list(struct exchange *ex);
 void keys_delete(struct exchange *ex);
@@ -95,6 +109,7 @@ void links_post(struct exchange *ex);
 void links_delete(struct exchange *ex);
 void store_post_backup(struct exchange *ex);
 void store_post_check(struct exchange *ex);
+void drain_post(struct exchange *ex);
 void gateway_messages(struct exchange *ex);
 void gateway_completions(struct exchange *ex);
 void gateway_watch(struct exchange *ex);
@@ -109,11 +124,16 @@ void chat_post(struct exchange *ex);
 void chat_direct_post(struct exchange *ex);
 void chat_get(struct exchange *ex);
 void chat_decision_post(struct exchange *ex);
+void chat_decision_get(struct exchange *ex);
+void rpc_post(struct exchange *ex);
+void session_events(struct exchange *ex);
 void conversations_list(struct exchange *ex);
 void conversations_get(struct exchange *ex);
 void conversations_delete(struct exchange *ex);
+void conversations_cancel(struct exchange *ex);
 void conversations_delete_map(struct exchange *ex);
 void shield_audit_get(struct exchange *ex);
+void session_audit_get(struct exchange *ex);
 void memory_list(struct exchange *ex);
 void memory_post(struct exchange *ex);
 void memory_get(struct exchange *ex);
@@ -140,3 +160,6 @@ void metrics_get(struct exchange *ex);
 void errors_get(struct exchange *ex);
 void openapi_get(struct exchange *ex);
 void llms_get(struct exchange *ex);
+void page_get(struct exchange *ex);
+void page_web_get(struct exchange *ex);
+void page_sdk_get(struct exchange *ex);

@@ -8,6 +8,8 @@
  * A row whose first parameter names the stream that it is about has ROUTE_STREAM, or keys with a
  * prefix and links are refused there.
  */
+#include <assert.h>
+
 #include "serve/resource.h"
 
 #define SUBSCRIPTION "/v1/stream/__ds/subscriptions/:id"
@@ -55,13 +57,22 @@ const struct route routes[] = {
     {HTTP_GET, "/ai/chat", chat_get, SCOPE_READ, ROUTE_KEY_IN_QUERY, "chat.attach"},
     {HTTP_POST, "/ai/chat/direct/stream", chat_direct_post, SCOPE_WRITE, 0, "chat.direct"},
     {HTTP_POST, "/api/chat/dlp-decision", chat_decision_post, SCOPE_WRITE, 0, "chat.decide"},
+    {HTTP_GET, "/api/chat/dlp-decision/:id", chat_decision_get, SCOPE_READ, 0, "chat.question"},
     {HTTP_GET, "/v1/conversations", conversations_list, SCOPE_READ, 0, "conversations.list"},
     {HTTP_GET, "/v1/conversations/:id", conversations_get, SCOPE_READ, 0, "conversations.get"},
+    {HTTP_POST, "/v1/conversations/:id/cancel", conversations_cancel, SCOPE_WRITE, 0,
+     "conversations.cancel"},
     {HTTP_DELETE, "/v1/conversations/:id", conversations_delete, SCOPE_WRITE, 0,
      "conversations.delete"},
     {HTTP_DELETE, "/v1/conversations/:id/shield-map", conversations_delete_map, SCOPE_WRITE, 0,
      "conversations.forget"},
 
+    /* Which scope a call needs is known by its method. */
+    {HTTP_POST, "/rpc/:space/:method", rpc_post, SCOPE_ANY, 0, "sessions.call"},
+    {HTTP_GET, "/sse/sessions/:id", session_events, SCOPE_READ, ROUTE_KEY_IN_QUERY,
+     "sessions.events"},
+
+    {HTTP_GET, "/v1/sessions/audit", session_audit_get, SCOPE_READ, 0, "sessions.audit"},
     {HTTP_GET, "/v1/shield/audit", shield_audit_get, SCOPE_READ, 0, "shield.audit"},
 
     {HTTP_GET, "/v1/memory", memory_list, SCOPE_READ, 0, "memory.list"},
@@ -81,6 +92,12 @@ const struct route routes[] = {
     {HTTP_GET, "/v1/labs", labs_list, SCOPE_READ, 0, "labs.list"},
     {HTTP_GET, "/v1/labs/:id", labs_get, SCOPE_READ, 0, "labs.get"},
 
+    /* The first looks at the key itself: it may be in the body. */
+    {HTTP_POST, "/auth/session", auth_post, SCOPE_NONE, 0, "auth.login"},
+    {HTTP_GET, "/auth/session", auth_get, SCOPE_ANY, ROUTE_SELF, "auth.get"},
+    {HTTP_DELETE, "/auth/session", auth_delete, SCOPE_ANY, ROUTE_SELF, "auth.logout"},
+    {HTTP_GET, "/auth/me", whoami_visitor_get, SCOPE_NONE, 0, "auth.me"},
+    {HTTP_POST, "/auth/links", login_links_post, SCOPE_ADMIN, 0, "auth.link"},
     {HTTP_GET, "/v1/whoami", whoami_get, SCOPE_ANY, ROUTE_SELF, "whoami"},
     {HTTP_POST, "/v1/documents", library_post, SCOPE_WRITE, 0, "documents.create"},
     {HTTP_GET, "/v1/documents", library_list_get, SCOPE_READ, 0, "documents.list"},
@@ -98,6 +115,7 @@ const struct route routes[] = {
 
     {HTTP_POST, "/v1/store/backup", store_post_backup, SCOPE_ADMIN, 0, "store.backup"},
     {HTTP_POST, "/v1/store/check", store_post_check, SCOPE_ADMIN, 0, "store.check"},
+    {HTTP_POST, "/v1/drain", drain_post, SCOPE_ADMIN, 0, "drain"},
 
     {HTTP_GET, "/healthz", health_live, SCOPE_NONE, 0, "health.live"},
     {HTTP_GET, "/readyz", health_ready, SCOPE_NONE, 0, "health.ready"},
@@ -105,5 +123,11 @@ const struct route routes[] = {
     {HTTP_GET, "/docs/errors", errors_get, SCOPE_NONE, 0, "docs.errors"},
     {HTTP_GET, "/openapi.json", openapi_get, SCOPE_NONE, 0, "docs.openapi"},
     {HTTP_GET, "/llms.txt", llms_get, SCOPE_NONE, 0, "docs.llms"},
+
+    {HTTP_GET, "/", page_get, SCOPE_NONE, 0, "page"},
+    {HTTP_GET, "/web/*path", page_web_get, SCOPE_NONE, 0, "page.web"},
+    {HTTP_GET, "/sdk/*path", page_sdk_get, SCOPE_NONE, 0, "page.sdk"},
     {.handle = NULL},
 };
+
+static_assert(sizeof routes / sizeof *routes <= COUNTERS_ROUTES, "each row is counted apart");

@@ -10,10 +10,12 @@
 #include "serve/server.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -22,9 +24,14 @@
 #include "base/reserve.h"
 #include "gateway/gateway.h"
 #include "io/process.h"
+#include "serve/auth_cookie.h"
 #include "serve/idempotency.h"
 #include "serve/imports.h"
 #include "serve/link.h"
+#include "serve/lives.h"
+#include "serve/login_link.h"
+#include "serve/place.h"
+#include "serve/shared.h"
 #include "serve/worker_impl.h"
 #include "shield/reseal.h"
 
@@ -94,6 +101,16 @@ struct links *server_links(struct server *s)
     return checked(s)->links;
 }
 
+struct cookies *server_cookies(struct server *s)
+{
+    return checked(s)->cookies;
+}
+
+struct login_links *server_login_links(struct server *s)
+{
+    return checked(s)->login_links;
+}
+
 struct hooks *server_hooks(struct server *s)
 {
     return checked(s)->hooks;
@@ -129,6 +146,11 @@ struct chats *server_chats(struct server *s)
     return checked(s)->chats;
 }
 
+struct sessions *server_sessions(struct server *s)
+{
+    return checked(s)->sessions;
+}
+
 struct imports *server_imports(struct server *s)
 {
     return checked(s)->imports;
@@ -147,6 +169,16 @@ const struct server_options *server_options(const struct server *s)
 bool server_is_stopping(const struct server *s)
 {
     return atomic_load(&checked(s)->is_stopping);
+}
+
+bool server_is_draining(const struct server *s)
+{
+    return atomic_load(&checked(s)->is_draining);
+}
+
+bool server_takes_runs(struct server *s)
+{
+    return !server_is_draining(s) || turns_are_given(s->turns);
 }
 
 uint64_t server_uptime_ms(const struct server *s)
@@ -168,9 +200,7 @@ const char *server_address(const struct server *s, unsigned i)
 
 /* ---- the start ---- */
 
-__attribute__((format(printf, 3, 4))) static enum weir_status fail(struct server_error *e,
-                                                                   enum weir_status st,
-                                                                   const char *format, ...)
+enum weir_status server_fail(struct server_error *e, enum weir_status st, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -218,6 +248,7 @@ static void init(struct server *s, const struct server_options *o)
     pthread_mutex_init(&s->peers.lock, NULL);
     map_init(&s->peers.counts, s->peers.max_all);
     log_waits_init(&s->log_waits);
+    doc_news_init(s);
 }
 
 /* Whether it may serve there as it is asked to. */
@@ -226,11 +257,12 @@ static enum weir_status look_at_address(const struct server *s, const struct add
 {
     if (addr_is_loopback(a)) return WEIR_OK;
     if (s->options.is_open)
-        return fail(e, WEIR_INVALID, "%s: without keys (--open) only a loopback address is served",
-                    text);
+        return server_fail(e, WEIR_INVALID,
+                           "%s: without keys (--open) only a loopback address is served", text);
     if (geteuid() == 0 && !s->options.user)
-        return fail(e, WEIR_INVALID,
-                    "%s: not as root on an address that others can reach; say --user NAME", text);
+        return server_fail(e, WEIR_INVALID,
+                           "%s: not as root on an address that others can reach; say --user NAME",
+                           text);
     return WEIR_OK;
 }
 
@@ -246,7 +278,7 @@ static enum weir_status bind_address(struct server *s, const char *text, struct 
     struct addr a, bound;
     char where[ADDR_TEXT_BYTES];
     enum weir_status st = addr_parse(&a, text);
-    if (st != WEIR_OK) return fail(e, st, "%s: not an address; write HOST:PORT", text);
+    if (st != WEIR_OK) return server_fail(e, st, "%s: not an address; write HOST:PORT", text);
     st = look_at_address(s, &a, text, e);
     if (st != WEIR_OK) return st;
     st = sock_probe(&a);
@@ -256,7 +288,7 @@ static enum weir_status bind_address(struct server *s, const char *text, struct 
         if (st == WEIR_OK) worker_listen(s->workers[i], fd, false);
         a = bound; /* the port, if any was asked for, is known from now on */
     }
-    if (st != WEIR_OK) return fail(e, st, "cannot listen on %s: %s", text, strerror(errno));
+    if (st != WEIR_OK) return server_fail(e, st, "cannot listen on %s: %s", text, strerror(errno));
     addr_format(&bound, where);
     add_address(s, where);
     return WEIR_OK;
@@ -268,7 +300,8 @@ static enum weir_status adopt(struct server *s, int fd, struct server_error *e)
     struct addr bound;
     char where[ADDR_TEXT_BYTES];
     enum weir_status st = sock_adopt(fd, &bound);
-    if (st != WEIR_OK) return fail(e, st, "descriptor %d was passed, but does not listen", fd);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "descriptor %d was passed, but does not listen", fd);
     addr_format(&bound, where);
     st = look_at_address(s, &bound, where, e);
     if (st != WEIR_OK) return st;
@@ -283,8 +316,10 @@ static enum weir_status bind_all(struct server *s, struct server_error *e)
     unsigned n = 0;
     enum weir_status st = WEIR_OK;
     if (s->options.takes_inherited) st = process_take_listeners(&first, &n);
-    if (st != WEIR_OK) return fail(e, st, "LISTEN_FDS of the environment is not well-formed");
-    if (n > SERVER_MAX_LISTEN) return fail(e, WEIR_LIMIT, "%u sockets were passed: too many", n);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "LISTEN_FDS of the environment is not well-formed");
+    if (n > SERVER_MAX_LISTEN)
+        return server_fail(e, WEIR_LIMIT, "%u sockets were passed: too many", n);
     for (unsigned i = 0; i < n && st == WEIR_OK; i++) st = adopt(s, first + (int)i, e);
     for (unsigned i = 0; n == 0 && i < s->options.n_listen && st == WEIR_OK; i++)
         st = bind_address(s, s->options.listen[i], e);
@@ -298,12 +333,13 @@ static enum weir_status read_webhook_options(struct server *s, struct server_err
     size_t len = strlen(url);
     for (unsigned i = 0; i < o->n_webhook_allow; i++)
         if (!target_rules_add(&s->targets, o->webhook_allow[i]))
-            return fail(e, WEIR_INVALID, "%s: neither a host nor an address or prefix of some",
-                        o->webhook_allow[i]);
+            return server_fail(e, WEIR_INVALID,
+                               "%s: neither a host nor an address or prefix of some",
+                               o->webhook_allow[i]);
     if (!o->public_url) return WEIR_OK;
     bool is_good = strncmp(url, "http://", 7) == 0 || strncmp(url, "https://", 8) == 0;
     if (is_good && len < PUBLIC_URL_BYTES && url[len - 1] != '/') return WEIR_OK;
-    return fail(e, WEIR_INVALID, "%s: not a URL such as https://streams.example.com", url);
+    return server_fail(e, WEIR_INVALID, "%s: not a URL such as https://streams.example.com", url);
 }
 
 static enum weir_status load_tls(struct server *s, struct server_error *e)
@@ -312,9 +348,9 @@ static enum weir_status load_tls(struct server *s, struct server_error *e)
     struct tls_error why;
     if (!o->tls_cert && !o->tls_key) return WEIR_OK;
     if (!o->tls_cert || !o->tls_key)
-        return fail(e, WEIR_INVALID, "TLS needs both a certificate and its key");
+        return server_fail(e, WEIR_INVALID, "TLS needs both a certificate and its key");
     enum weir_status st = tls_context_new(&s->tls, o->tls_cert, o->tls_key, &why);
-    return st == WEIR_OK ? st : fail(e, st, "%s", why.text);
+    return st == WEIR_OK ? st : server_fail(e, st, "%s", why.text);
 }
 
 static enum weir_status make_workers(struct server *s, struct server_error *e)
@@ -326,7 +362,8 @@ static enum weir_status make_workers(struct server *s, struct server_error *e)
         st = worker_new(&s->workers[s->n_workers], s, s->n_workers);
         if (s->workers[s->n_workers]) s->n_workers++;
     }
-    return st == WEIR_OK ? st : fail(e, st, "cannot make the loops: %s", weir_status_text(st));
+    return st == WEIR_OK ? st
+                         : server_fail(e, st, "cannot make the loops: %s", weir_status_text(st));
 }
 
 static enum weir_status open_log(struct server *s, struct server_error *e)
@@ -334,32 +371,18 @@ static enum weir_status open_log(struct server *s, struct server_error *e)
     const char *path = s->options.access_log;
     if (!path || strcmp(path, "off") == 0) return WEIR_OK;
     enum weir_status st = access_log_open(&s->log, path);
-    if (st != WEIR_OK) return fail(e, st, "cannot open %s: %s", path, strerror(errno));
+    if (st != WEIR_OK) return server_fail(e, st, "cannot open %s: %s", path, strerror(errno));
     for (unsigned i = 0; i < s->n_workers; i++) s->workers[i]->log.log = s->log;
     return WEIR_OK;
-}
-
-/* An import tells how far it is with every commit of its own. */
-static bool has_import(const struct store_news *news, size_t n)
-{
-    static const char prefix[] = "imports/";
-    for (size_t i = 0; i < n; i++)
-        if (news[i].log.len >= sizeof prefix - 1 &&
-            memcmp(news[i].log.ptr, prefix, sizeof prefix - 1) == 0)
-            return true;
-    return false;
 }
 
 /* The hooks hear of events before anybody can see one, and so know what is acknowledged. */
 static void on_news(void *user, const struct store_news *news, size_t n)
 {
     struct server *s = user;
-    if (s->hooks) hooks_news(s->hooks, news, n);
+    doc_news_logs(s, news, n);
     hub_news(s->hub, news, n);
     log_waits_news(&s->log_waits, news, n);
-    bool is_import = has_import(news, n);
-    if (is_import && s->turns) turns_data_changed(s->turns);
-    if (is_import && s->chats) chats_data_changed(s->chats);
 }
 
 static enum weir_status open_hooks(struct server *s, struct server_error *e)
@@ -374,7 +397,7 @@ static enum weir_status open_hooks(struct server *s, struct server_error *e)
     };
     enum weir_status st = hooks_open(&s->hooks, s->store, &options);
     if (st == WEIR_OK) return st;
-    return fail(e, st, "cannot open the subscriptions: %s", weir_status_text(st));
+    return server_fail(e, st, "cannot open the subscriptions: %s", weir_status_text(st));
 }
 
 static enum weir_status open_models(struct server *s, struct server_error *e)
@@ -384,7 +407,7 @@ static enum weir_status open_models(struct server *s, struct server_error *e)
     options.clock = s->options.clock;
     options.trace = s->options.trace;
     enum weir_status st = models_new(&s->models, s->options.model_config, &options);
-    return st == WEIR_OK ? st : fail(e, st, "cannot ask models: %s", weir_status_text(st));
+    return st == WEIR_OK ? st : server_fail(e, st, "cannot ask models: %s", weir_status_text(st));
 }
 
 static enum weir_status read_privacy(struct server *s, struct server_error *e)
@@ -392,14 +415,17 @@ static enum weir_status read_privacy(struct server *s, struct server_error *e)
     char why[PRIVACY_ERROR_BYTES] = "";
     const struct privacy_files files = {s->options.shield, s->options.shield_key};
     enum weir_status st = privacy_read(&s->privacy, &files, why);
-    return st == WEIR_OK ? st : fail(e, st, "%s", why);
+    return st == WEIR_OK ? st : server_fail(e, st, "%s", why);
 }
 
+/* The files of keys are the same on all nodes; who is the first makes them. */
 static enum weir_status open_privacy(struct server *s, struct server_error *e)
 {
     char why[PRIVACY_ERROR_BYTES] = "";
-    enum weir_status st = privacy_open(&s->privacy, s->options.folder, why);
-    return st == WEIR_OK ? st : fail(e, st, "%s", why);
+    enum weir_status st = node_need_files(s, e);
+    if (st != WEIR_OK) return st;
+    st = privacy_open(&s->privacy, s->options.folder, why);
+    return st == WEIR_OK ? node_match_files(s, e) : server_fail(e, st, "%s", why);
 }
 
 static enum weir_status open_turns(struct server *s, struct server_error *e)
@@ -413,9 +439,14 @@ static enum weir_status open_turns(struct server *s, struct server_error *e)
     options.policy = s->privacy.policy;
     options.vault = s->privacy.vault;
     st = turns_new(&s->turns, s->store, &options);
-    if (st == WEIR_OK)
-        st = imports_new(&s->imports, s->store, s->turns, s->options.folder, s->options.clock);
-    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of turns and imports");
+    const struct imports_options imports = {.turns = s->turns,
+                                            .folder = s->options.folder,
+                                            .clock = s->options.clock,
+                                            .node = s->lives ? s->node : NULL,
+                                            .is_dead = node_is_dead,
+                                            .user = s};
+    if (st == WEIR_OK) st = imports_new(&s->imports, s->store, &imports);
+    return st == WEIR_OK ? st : server_fail(e, st, "cannot make the threads of turns and imports");
 }
 
 static enum weir_status open_chats(struct server *s, struct server_error *e)
@@ -428,7 +459,30 @@ static enum weir_status open_chats(struct server *s, struct server_error *e)
     options.policy = s->privacy.policy;
     options.vault = s->privacy.vault;
     enum weir_status st = chats_new(&s->chats, s->store, &options);
-    return st == WEIR_OK ? st : fail(e, st, "cannot make the threads of chats");
+    return st == WEIR_OK ? st : server_fail(e, st, "cannot make the threads of chats");
+}
+
+static void each_read_log(void *server, unsigned part, store_log_fn each, void *arg)
+{
+    hub_each_log(((struct server *)server)->hub, part, each, arg);
+}
+
+static enum weir_status open_sessions(struct server *s, struct server_error *e)
+{
+    struct sessions_options options = s->options.sessions;
+    options.clock = s->options.clock;
+    options.trace = s->options.trace;
+    options.models = s->models;
+    if (options.max_turn_usd <= 0) options.max_turn_usd = s->options.turns.max_turn_usd;
+    options.policy = s->privacy.policy;
+    options.vault = s->privacy.vault;
+    options.runner = s->runner;
+    options.folder = s->sessions_folder;
+    options.each_log = each_read_log;
+    options.log_user = s;
+    enum weir_status st = runner_open(s->runner);
+    if (st == WEIR_OK) st = sessions_new(&s->sessions, s->store, &options);
+    return st == WEIR_OK ? st : server_fail(e, st, "cannot make the threads of sessions");
 }
 
 static enum weir_status open_gateway(struct server *s, struct server_error *e)
@@ -436,27 +490,54 @@ static enum weir_status open_gateway(struct server *s, struct server_error *e)
     const struct gateway_options options = {.models = s->models,
                                             .policy = s->privacy.policy,
                                             .vault = s->privacy.vault,
+                                            .node = s->lives ? s->node : NULL,
                                             .clock = s->options.clock};
     enum weir_status st = gateway_new(&s->gateway, s->store, &options);
-    return st == WEIR_OK ? st : fail(e, st, "cannot make the gateway: %s", weir_status_text(st));
+    return st == WEIR_OK ? st
+                         : server_fail(e, st, "cannot make the gateway: %s", weir_status_text(st));
 }
 
-static enum weir_status open_store(struct server *s, struct server_error *e)
+/* Who may do what. */
+static enum weir_status open_access(struct server *s, struct server_error *e)
+{
+    enum weir_status st = keys_open(&s->keys, s->store, s->options.clock);
+    if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
+    if (st == WEIR_OK) st = cookies_open(&s->cookies, s->store, s->keys, s->options.clock);
+    s->login_links = login_links_new(store_is_shared(s->store) ? s->store : NULL, s->options.clock);
+    if (st == WEIR_OK && !s->login_links) st = WEIR_NOMEM;
+    return st == WEIR_OK ? st
+                         : server_fail(e, st, "cannot read the keys: %s", weir_status_text(st));
+}
+
+static enum weir_status open_place(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
     struct store_error why = {""};
     o.on_news = on_news;
     o.user = s;
     if (!o.clock) o.clock = s->options.clock;
-    enum weir_status st = store_open(&s->store, s->options.folder, &o, &why);
-    if (st != WEIR_OK) return fail(e, st, "%s", why.text[0] ? why.text : weir_status_text(st));
+    const char *place = s->options.place;
+    bool is_shared = place && place_is_url(place);
+    enum weir_status st = is_shared ? hub_share(s->hub) : WEIR_OK;
+    if (st != WEIR_OK) return server_fail(e, st, "there is no memory for the store");
+    if (is_shared) doc_news_set(s, &o);
+    st = store_open(&s->store, place ? place : s->options.folder, &o, &why);
+    if (st != WEIR_OK && place) place_hide(why.text, place);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "%s", why.text[0] ? why.text : weir_status_text(st));
     hub_start(s->hub, s->store);
-    st = keys_open(&s->keys, s->store, s->options.clock);
-    if (st == WEIR_OK) st = links_open(&s->links, s->store, s->options.clock);
-    if (st != WEIR_OK) return fail(e, st, "cannot read the keys: %s", weir_status_text(st));
-    st = open_privacy(s, e);
+    return WEIR_OK;
+}
+
+static enum weir_status open_store(struct server *s, struct server_error *e)
+{
+    enum weir_status st = open_place(s, e);
+    if (st == WEIR_OK) st = node_name(s, e);
+    if (st == WEIR_OK) st = open_access(s, e);
+    if (st == WEIR_OK) st = open_privacy(s, e);
     if (st == WEIR_OK) st = open_turns(s, e);
     if (st == WEIR_OK) st = open_chats(s, e);
+    if (st == WEIR_OK) st = open_sessions(s, e);
     if (st == WEIR_OK) st = open_gateway(s, e);
     return st == WEIR_OK ? open_hooks(s, e) : st;
 }
@@ -465,20 +546,29 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
 static enum weir_status start_writers(struct server *s, struct server_error *e)
 {
     enum weir_status st = sweep_start(&s->sweep, s->store, s->options.clock);
-    if (st != WEIR_OK) return fail(e, st, "cannot start the sweep's thread");
+    if (st != WEIR_OK) return server_fail(e, st, "cannot start the sweep's thread");
     st = hooks_start(s->hooks);
-    if (st != WEIR_OK) return fail(e, st, "cannot start the subscriptions' thread");
+    if (st != WEIR_OK) return server_fail(e, st, "cannot start the subscriptions' thread");
     st = reseal_start(&s->reseal, s->store, s->privacy.vault, s->options.trace);
-    if (st != WEIR_OK) return fail(e, st, "cannot start the thread that seals maps anew");
+    if (st != WEIR_OK) return server_fail(e, st, "cannot start the thread that seals maps anew");
     st = turns_start(s->turns);
-    if (st != WEIR_OK) return fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot go on with the turns: %s", weir_status_text(st));
     st = chats_start(s->chats);
-    if (st != WEIR_OK) return fail(e, st, "cannot go on with the chats: %s", weir_status_text(st));
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot go on with the chats: %s", weir_status_text(st));
+    st = sessions_start(s->sessions);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot go on with the sessions: %s", weir_status_text(st));
     st = imports_start(s->imports);
     if (st != WEIR_OK)
-        return fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
+        return server_fail(e, st, "cannot go on with the imports: %s", weir_status_text(st));
     st = gateway_start(s->gateway);
-    return st == WEIR_OK ? st : fail(e, st, "cannot end old streams: %s", weir_status_text(st));
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot end old streams: %s", weir_status_text(st));
+    st = node_start(s, e);
+    if (st == WEIR_OK) doc_news_begin(s);
+    return st;
 }
 
 static enum weir_status open_control(struct server *s, struct server_error *e)
@@ -489,7 +579,8 @@ static enum weir_status open_control(struct server *s, struct server_error *e)
     int len = snprintf(path, sizeof path, "%s/control.sock", s->options.folder);
     enum weir_status st = len < PATH_BYTES ? sock_listen_local(&fd, path) : WEIR_INVALID;
     if (st == WEIR_OK) worker_listen(s->workers[0], fd, true);
-    if (st != WEIR_INVALID) return st == WEIR_OK ? st : fail(e, st, "cannot listen on %s", path);
+    if (st != WEIR_INVALID)
+        return st == WEIR_OK ? st : server_fail(e, st, "cannot listen on %s", path);
     /* The system's limit on such names is short. Everything else works without it. */
     TRACE(s->options.trace, TRACE_WARN, "serve", "no control socket: its path is too long",
           trace_str("folder", weir_slice_of(s->options.folder)));
@@ -497,7 +588,8 @@ static enum weir_status open_control(struct server *s, struct server_error *e)
 }
 
 /* Files that are read, or read again, while it runs. */
-static size_t find_readable(const struct server *s, const char *out[MAX_READABLE])
+static size_t find_readable(const struct server *s, const struct place_files *files,
+                            const char *out[MAX_READABLE])
 {
     const struct server_options *o = &s->options;
     const char *ca_file;
@@ -506,11 +598,35 @@ static size_t find_readable(const struct server *s, const char *out[MAX_READABLE
         out[n++] = o->tls_cert;
         out[n++] = o->tls_key;
     }
+    for (size_t i = 0; i < files->n; i++) out[n++] = files->paths[i];
     for (unsigned i = 0; o->model_config && n < MAX_READABLE; i++) {
         if (!model_config_ca_file(o->model_config, i, &ca_file)) break;
         if (ca_file) out[n++] = ca_file;
     }
     return n;
+}
+
+/* Whoever runs programs does so without what the server has, and keeps the right to. */
+static enum weir_status start_runner(struct server *s, struct server_error *e)
+{
+    char path[PATH_BYTES], real[PATH_MAX], report[RUNNER_REPORT_BYTES];
+    const struct runner_options options = {.functions = session_functions,
+                                           .trace = s->options.trace};
+    int len = snprintf(path, sizeof path, "%s/sessions", s->options.folder);
+    if (len >= PATH_BYTES || (mkdir(path, 0700) != 0 && errno != EEXIST))
+        return server_fail(e, WEIR_IO, "cannot make the folder %s: %s", path, strerror(errno));
+    if (!realpath(path, real))
+        return server_fail(e, WEIR_IO, "cannot find the folder %s: %s", path, strerror(errno));
+    s->sessions_folder = mem_alloc(strlen(real) + 1);
+    if (!s->sessions_folder) return server_fail(e, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
+    memcpy(s->sessions_folder, real, strlen(real) + 1);
+    enum weir_status st = runner_start(&s->runner, &options);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot start what runs tools: %s", strerror(errno));
+    runner_report(s->runner, report);
+    TRACE(s->options.trace, TRACE_INFO, "serve", "tools are confined",
+          trace_str("by", weir_slice_of(report)));
+    return WEIR_OK;
 }
 
 /* Gives up what is not needed any more. There is no thread yet that could be left out. */
@@ -519,18 +635,22 @@ static enum weir_status drop_rights(struct server *s, struct server_error *e)
     const struct server_options *o = &s->options;
     struct process_error why;
     const char *readable[MAX_READABLE];
-    size_t n_readable = find_readable(s, readable);
+    struct place_files files = {.n = 0};
     char report[PROCESS_REPORT_BYTES];
     enum weir_status st = o->user ? process_become_user(o->user, &why) : WEIR_OK;
-    if (st != WEIR_OK) return fail(e, st, "%s", why.text);
+    if (st != WEIR_OK) return server_fail(e, st, "%s", why.text);
+    if (o->place) place_files(&files, o->place); /* those of the user that it is now */
+    size_t n_readable = find_readable(s, &files, readable);
     if (mkdir(o->folder, 0700) != 0 && errno != EEXIST)
-        return fail(e, WEIR_IO, "cannot make %s: %s", o->folder, strerror(errno));
+        return server_fail(e, WEIR_IO, "cannot make %s: %s", o->folder, strerror(errno));
     st = open_log(s, e);
+    if (st == WEIR_OK) st = start_runner(s, e);
     if (st != WEIR_OK || !o->is_confined) return st;
     process_keep_log(s->log && strcmp(o->access_log, "-") != 0 ? o->access_log : NULL);
     process_keep_folder(o->models.record ? o->models.record : o->models.replay);
+    process_keep_folder(s->sessions_folder); /* which may be a link to where all nodes find it */
     st = process_confine(o->folder, readable, n_readable, report);
-    if (st != WEIR_OK) return fail(e, st, "cannot give up rights: %s", strerror(errno));
+    if (st != WEIR_OK) return server_fail(e, st, "cannot give up rights: %s", strerror(errno));
     TRACE(o->trace, TRACE_INFO, "serve", "confined", trace_str("by", weir_slice_of(report)));
     return WEIR_OK;
 }
@@ -538,15 +658,15 @@ static enum weir_status drop_rights(struct server *s, struct server_error *e)
 static enum weir_status start_log(struct server *s, struct server_error *e)
 {
     enum weir_status st = s->log ? access_log_start(s->log) : WEIR_OK;
-    return st == WEIR_OK ? st : fail(e, st, "cannot start the access log's thread");
+    return st == WEIR_OK ? st : server_fail(e, st, "cannot start the access log's thread");
 }
 
 static enum weir_status set_up(struct server *s, struct server_error *e)
 {
     enum weir_status st = memory_reserve(s->options.reserve_bytes);
-    if (st != WEIR_OK) return fail(e, st, "cannot reserve memory");
+    if (st != WEIR_OK) return server_fail(e, st, "cannot reserve memory");
     st = process_watch_signals(&s->signal_fd);
-    if (st != WEIR_OK) return fail(e, st, "cannot watch signals: %s", strerror(errno));
+    if (st != WEIR_OK) return server_fail(e, st, "cannot watch signals: %s", strerror(errno));
     st = read_webhook_options(s, e);
     if (st == WEIR_OK) st = load_tls(s, e);
     if (st == WEIR_OK) st = read_privacy(s, e);
@@ -554,6 +674,7 @@ static enum weir_status set_up(struct server *s, struct server_error *e)
     if (st == WEIR_OK) st = bind_all(s, e);
     if (st == WEIR_OK) st = drop_rights(s, e);
     if (st == WEIR_OK) st = start_log(s, e);
+    if (st == WEIR_OK) st = node_mark_folder(s, e);
     if (st == WEIR_OK) st = open_store(s, e);
     if (st == WEIR_OK) st = start_writers(s, e);
     if (st == WEIR_OK) st = open_control(s, e);
@@ -565,7 +686,7 @@ enum weir_status server_new(struct server **out, const struct server_options *o,
 {
     struct server *s = mem_zalloc(sizeof *s);
     error->text[0] = 0;
-    if (!s) return fail(error, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
+    if (!s) return server_fail(error, WEIR_NOMEM, "%s", weir_status_text(WEIR_NOMEM));
     init(s, o);
     enum weir_status st = set_up(s, error);
     if (st == WEIR_OK) *out = s;
@@ -575,12 +696,24 @@ enum weir_status server_new(struct server **out, const struct server_options *o,
 
 /* ---- going down ---- */
 
+/* Other nodes go on with what is under way: at once what waits, the rest between two steps. */
+static void hand_over(struct server *s)
+{
+    bool is_done = turns_drain(s->turns, s->options.grace_ms / 4);
+    is_done &= chats_drain(s->chats, s->options.grace_ms / 8);
+    is_done &= sessions_drain(s->sessions, s->options.grace_ms / 8);
+    TRACE(s->options.trace, TRACE_INFO, "serve",
+          is_done ? "all runs are with other nodes" : "runs are left for other nodes");
+}
+
 /* Steps under way come to their end meanwhile; whoever waits for a turn that did not is told. */
 static void *stop_turns(void *server)
 {
     struct server *s = server;
+    if (store_is_shared(s->store)) hand_over(s);
     turns_stop(s->turns, s->options.grace_ms / 2);
     chats_stop(s->chats, s->options.grace_ms / 4);
+    sessions_stop(s->sessions, s->options.grace_ms / 4);
     imports_stop(s->imports, s->options.grace_ms / 2);
     gateway_stop(s->gateway);
     log_waits_end(&s->log_waits);
@@ -691,6 +824,7 @@ static void sweep_keys(void *server)
 {
     struct server *s = server;
     idempotency_sweep(s->store, clock_wall_ms(s->options.clock));
+    cookies_sweep(s->cookies);
     atomic_store(&s->is_sweeping, false);
 }
 
@@ -746,24 +880,35 @@ static bool is_left_running(const struct server *s)
 
 static void close_all(struct server *s)
 {
+    doc_news_end(s);
+    shared_stop(s->shared); /* it looks after the rest */
     imports_free(s->imports);
     /* Whoever waits for an answer is told that there will be none, and goes on at the next start.
      */
     if (s->turns) turns_stop(s->turns, 0);
     if (s->chats) chats_stop(s->chats, 0);
+    if (s->sessions) sessions_stop(s->sessions, 0);
+    runner_close(s->runner);
     models_free(s->models);
     gateway_free(s->gateway);
     turns_free(s->turns);
     chats_free(s->chats);
+    sessions_free(s->sessions);
     s->turns = NULL;
     s->chats = NULL;
+    s->sessions = NULL;
     sweep_stop(s->sweep);
     hooks_stop(s->hooks);
     reseal_stop(s->reseal);
     links_close(s->links);
+    cookies_close(s->cookies);
+    login_links_free(s->login_links);
     if (s->keys) keys_close(s->keys);
     for (unsigned i = 0; i < s->n_workers; i++) worker_close_fan(s->workers[i]);
+    lives_end(s->lives);
     store_close(s->store);
+    shared_free(s->shared);
+    lives_free(s->lives);
     hooks_free(s->hooks);
     for (unsigned i = 0; i < s->n_workers; i++) worker_free(s->workers[i]);
     loop_free(s->loop);
@@ -771,9 +916,11 @@ static void close_all(struct server *s)
     if (s->hub) hub_free(s->hub);
     access_log_close(s->log);
     privacy_close(&s->privacy);
+    mem_free(s->sessions_folder);
     if (s->tls) tls_context_free(s->tls);
     map_fini(&s->peers.counts);
     log_waits_fini(&s->log_waits);
+    doc_news_fini(s);
     pthread_mutex_destroy(&s->peers.lock);
 }
 

@@ -32,9 +32,12 @@
 #include "model/model.h"
 #include "serve/access.h"
 #include "serve/counters.h"
+#include "session/session.h"
 #include "store/store.h"
 #include "turn/turn.h"
 
+struct cookies;     /* serve/auth_cookie.h */
+struct login_links; /* serve/login_link.h */
 struct imports;
 struct gateway;   /* gateway/gateway.h */
 struct jwt_trust; /* serve/jwt.h */
@@ -72,7 +75,8 @@ struct server_limits {
 enum { BODY_PROGRESS_BYTES = 1024 };
 
 struct server_options {
-    const char *folder;                    /* of the store */
+    const char *folder; /* of what is this node's own, and of the store unless: */
+    const char *place;  /* the URL of a store that other nodes may have, too; NULL: the folder */
     const char *listen[SERVER_MAX_LISTEN]; /* "HOST:PORT"; none: 127.0.0.1:8080 */
     unsigned n_listen;
     bool takes_inherited;   /* listen on the sockets that the service manager passed, if any */
@@ -100,8 +104,10 @@ struct server_options {
     struct turns_options turns; /* clock, trace, models, policy, vault are the server's own */
     const struct model_config *model_config; /* whom agents ask; NULL: nobody. Borrowed */
     struct models_options models;            /* clock and trace are the server's own */
-    struct chats_options chats; /* clock, trace, models, policy, vault are the server's own */
-    unsigned turn_heartbeat_ms; /* comment lines in the streams of turns; 0: none */
+    struct chats_options chats;       /* clock, trace, models, policy, vault are the server's own */
+    struct sessions_options sessions; /* the same are the server's own */
+    unsigned session_heartbeat_ms;    /* 0: 15 s; comment lines in the streams of sessions */
+    unsigned turn_heartbeat_ms;       /* comment lines in the streams of turns; 0: none */
     const struct clock *clock;
     const struct trace *trace; /* NULL: no trace lines */
 };
@@ -133,10 +139,13 @@ const char *server_address(const struct server *s, unsigned i);
 struct store *server_store(struct server *s);
 struct keys *server_keys(struct server *s);
 struct links *server_links(struct server *s);
+struct cookies *server_cookies(struct server *s);
+struct login_links *server_login_links(struct server *s);
 struct hooks *server_hooks(struct server *s);
 struct models *server_models(struct server *s); /* NULL: there are none */
 struct turns *server_turns(struct server *s);
 struct chats *server_chats(struct server *s);
+struct sessions *server_sessions(struct server *s);
 struct gateway *server_gateway(struct server *s);
 const struct shield_policy *server_policy(struct server *s);
 const struct vault *server_vault(struct server *s);
@@ -144,6 +153,10 @@ struct log_waits *server_log_waits(struct server *s);
 struct imports *server_imports(struct server *s);
 const struct server_options *server_options(const struct server *s);
 bool server_is_stopping(const struct server *s);
+/* Its work is moved away, before it is ended: serve/drain.c. */
+bool server_is_draining(const struct server *s);
+/* What is begun here is run, here or elsewhere. */
+bool server_takes_runs(struct server *s);
 /* Milliseconds since it was made. */
 uint64_t server_uptime_ms(const struct server *s);
 /* All workers' together. */

@@ -5,8 +5,10 @@
 #include <pthread.h>
 
 #include "base/map.h"
+#include "base/ulid.h"
 #include "io/loop.h"
 #include "io/sock.h"
+#include "serve/doc_news.h"
 #include "serve/log_wait.h"
 #include "serve/privacy.h"
 #include "serve/server.h"
@@ -35,14 +37,23 @@ struct server {
     struct target_rules targets; /* where webhooks may go */
     struct hooks *hooks;
     struct links *links;
+    struct cookies *cookies;         /* what browsers show in place of keys */
+    struct login_links *login_links; /* how they get one without a key */
     struct privacy privacy;
     struct reseal *reseal; /* maps of an old key; NULL: not begun */
     struct models *models; /* NULL: agents are on their own */
     struct gateway *gateway;
     struct turns *turns;
     struct chats *chats;
+    struct sessions *sessions;
+    struct runner *runner;
+    char *sessions_folder; /* of the files of sessions, absolute */
     struct log_waits log_waits;
+    struct doc_news doc_news; /* what other nodes have written */
     struct imports *imports;
+    _Atomic(struct shared *) shared; /* what other nodes change; NULL: there are none */
+    struct lives *lives;             /* which nodes live; NULL as that */
+    char node[ULID_TEXT_LEN + 1];    /* what this one is called, until it ends */
     struct tls_context *tls;
     struct access_log *log; /* NULL: none */
     struct peers peers;
@@ -69,8 +80,28 @@ struct server {
     struct post stop_post;
     atomic_bool is_stop_asked; /* it is posted */
     atomic_bool is_stopping;
+    atomic_bool is_draining;
     atomic_bool is_sweeping; /* a thread of the store's looks for old keys of requests */
 };
+
+/* Says why, and returns the status. */
+enum weir_status server_fail(struct server_error *e, enum weir_status st, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* ---- node.c: what a node of several does; each is nothing when there is one ---- */
+
+/* Remembers in the folder where the data are; WEIR_CONFLICT: elsewhere than was said. */
+WEIR_MUST_CHECK enum weir_status node_mark_folder(struct server *s, struct server_error *e);
+/* A name that no other has, nor had; and it is said that this one lives. */
+WEIR_MUST_CHECK enum weir_status node_name(struct server *s, struct server_error *e);
+/* Key files that have to be copied here; then, whether those that are here are the others', too. */
+WEIR_MUST_CHECK enum weir_status node_need_files(struct server *s, struct server_error *e);
+WEIR_MUST_CHECK enum weir_status node_match_files(struct server *s, struct server_error *e);
+/* Looks at the others from now on, and does what the dead left. */
+WEIR_MUST_CHECK enum weir_status node_start(struct server *s, struct server_error *e);
+/* Of a server that drains: gives away what could not be given before (drain.c). May wait. */
+void drain_go_on(struct server *s);
+bool node_is_dead(void *server, struct weir_slice node);
 
 /* A worker has nothing left. The last thing that its thread does. */
 void server_worker_done(struct worker *w);

@@ -143,6 +143,7 @@ struct tracing {
     struct turn_asked asked; /* the first member, see turn_asked_new() */
     struct turns *turns;
     char from[STEP_BYTES];
+    bool is_brief;
     struct post post;
     struct weir_buf json;
     enum weir_status status;
@@ -152,7 +153,7 @@ struct tracing {
 static void make_trace(void *user)
 {
     struct tracing *t = user;
-    t->status = turn_trace(t->asked.store, weir_slice_of(t->asked.id), &t->json);
+    t->status = turn_trace(t->asked.store, weir_slice_of(t->asked.id), t->is_brief, &t->json);
     loop_post(t->asked.loop, &t->post);
 }
 
@@ -202,8 +203,16 @@ static void begin_replay(struct exchange *ex, struct turn_asked *a)
 
 void turns_trace(struct exchange *ex)
 {
+    struct weir_slice brief = {0};
     struct tracing *t = turn_asked_new(ex, sizeof *t);
-    if (t) turn_ask(&t->asked, begin_trace);
+    if (!t) return;
+    bool is_said = exchange_query(ex, "brief", &brief);
+    t->is_brief = weir_slice_is(brief, "true");
+    if (is_said && !t->is_brief && !weir_slice_is(brief, "false")) {
+        exchange_error(ex, WEIR_BAD_FIELD, "brief is true or false");
+        return;
+    }
+    turn_ask(&t->asked, begin_trace);
 }
 
 void turns_replay(struct exchange *ex)

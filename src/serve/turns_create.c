@@ -184,6 +184,7 @@ static void read_request(struct exchange *ex, struct creation *c, struct weir_js
 
 void turns_post(struct exchange *ex)
 {
+    if (!resource_takes_runs(ex)) return;
     if (!resource_is_json(ex)) {
         exchange_error(ex, WEIR_BAD_TYPE, "the body has to be application/json");
         return;

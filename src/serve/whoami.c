@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /v1/whoami: who asks, as the server sees it: the key without its secret, whose data it is about,
- * and what it may do; and which server this is, and what its clock says.
+ * and what it may do; and which server this is, and what its clock says. /auth/me: the same for a
+ * page that does not know yet whether somebody is signed in; nobody is no error there.
  */
 #include "base/slice.h"
+#include "serve/admit.h"
 #include "serve/resource.h"
 
 #include <weir/json.h>
@@ -15,6 +17,7 @@ static const char *way_of(const struct exchange *ex, bool is_key)
 {
     if (exchange_is_local(ex)) return "local";
     if (exchange_is_public(ex)) return "open";
+    if (exchange_access(ex)->is_cookie) return "cookie";
     return is_key ? "key" : "token";
 }
 
@@ -46,4 +49,15 @@ void whoami_get(struct exchange *ex)
     if (weir_buf_status(&json) == WEIR_OK) exchange_json(ex, 200, weir_buf_slice(&json));
     else resource_store_error(ex, WEIR_NOMEM);
     weir_buf_fini(&json);
+}
+
+void whoami_visitor_get(struct exchange *ex)
+{
+    if (!admit_visitor(ex, exchange_head(ex))) return;
+    if (exchange_access(ex)->scopes != SCOPE_NONE) {
+        whoami_get(ex);
+        return;
+    }
+    exchange_field(ex, "Cache-Control", SLICE("no-store"));
+    exchange_json(ex, 200, SLICE("null"));
 }

@@ -71,7 +71,7 @@ void worker_arm(struct worker *w, struct conn *c, enum deadline kind)
     if (list_is_linked(&c->due)) list_remove(&c->due);
     c->deadline = (unsigned char)kind;
     if (kind == DEADLINE_NONE) return;
-    c->due_ms = loop_now_ms(w->loop) + length_of(w, c, kind);
+    c->due_ms = worker_now_ns(w) / 1000000 + length_of(w, c, kind);
     bool is_quick = kind == DEADLINE_BEAT && c->feed.beat_ms < QUICK_BEAT_MS;
     insert(is_quick ? &w->quick_beats : &w->deadlines[kind], c);
     if (w->is_ticking) return;
@@ -94,7 +94,7 @@ static bool look_at(struct list *list, uint64_t now_ms)
 static void on_tick(struct timer *t)
 {
     struct worker *w = CONTAINER_OF(t, struct worker, tick);
-    uint64_t now_ms = loop_now_ms(w->loop);
+    uint64_t now_ms = worker_now_ns(w) / 1000000;
     CHECK(w->magic == WORKER_MAGIC);
     bool has_any = look_at(&w->quick_beats, now_ms);
     for (int kind = DEADLINE_NONE + 1; kind < N_DEADLINES; kind++)
@@ -377,6 +377,7 @@ static void init(struct worker *w, struct server *s, unsigned index)
     list_init(&w->conns);
     list_init(&w->dirty);
     list_init(&w->again);
+    late_init(&w->late, w);
     for (int i = 0; i < N_DEADLINES; i++) list_init(&w->deadlines[i]);
     list_init(&w->quick_beats);
     w->again_post.run = run_again;

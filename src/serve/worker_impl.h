@@ -10,6 +10,7 @@
 #include "base/arena.h"
 #include "base/ulid.h"
 #include "serve/conn_impl.h"
+#include "serve/late.h"
 #include "serve/log.h"
 #include "serve/server_impl.h"
 
@@ -96,6 +97,7 @@ struct worker {
     struct clock round_clock;     /* tells the latter, for ids */
     uint64_t news_run_ns;         /* the same of those taken in this round; 0: none */
 
+    struct late late; /* requests that wait for a look at the store */
     struct log_buffer log;
     struct counters counters;
 };

@@ -16,6 +16,7 @@ enum {
     HOUR_SECONDS = 3600,
     MINUTE_SECONDS = 60,
     NAME_LEN = 3,
+    SUNDAY_AGAIN = 7, /* a week may end with it */
 };
 
 /* ---- reading ---- */
@@ -31,7 +32,7 @@ static const struct field fields[N_FIELDS] = {
     {"hour", 0, 23, NULL},
     {"day of the month", 1, 31, NULL},
     {"month", 1, 12, "janfebmaraprmayjunjulaugsepoctnovdec"},
-    {"day of the week", 0, 7, "sunmontuewedthufrisat"},
+    {"day of the week", 0, SUNDAY_AGAIN, "sunmontuewedthufrisat"},
 };
 
 static const char *const words[][2] = {
@@ -77,21 +78,28 @@ static bool take_sign(struct weir_slice *rest, char sign)
     return true;
 }
 
+/* "*", "5" or "1-5"; FRI-SUN ends with the week. */
+static bool take_ends(const struct field *f, struct weir_slice *rest, unsigned *from, unsigned *to)
+{
+    *from = f->min;
+    *to = f->max;
+    if (take_sign(rest, '*')) return true;
+    if (!take_value(f, rest, from)) return false;
+    *to = *from;
+    if (take_sign(rest, '-') && !take_value(f, rest, to)) return false;
+    if (f->max == SUNDAY_AGAIN && *to == 0 && *from > 0) *to = SUNDAY_AGAIN;
+    return *from <= *to;
+}
+
 /* One element of a list; the bits are added. */
 static bool take_range(const struct field *f, struct weir_slice *rest, uint64_t *bits)
 {
-    unsigned from = f->min, to = f->max, step = 1;
-    bool is_all = take_sign(rest, '*');
-    if (!is_all) {
-        if (!take_value(f, rest, &from)) return false;
-        to = from;
-        if (take_sign(rest, '-') && !take_value(f, rest, &to)) return false;
-    }
+    unsigned from, to, step = 1;
+    if (!take_ends(f, rest, &from, &to)) return false;
     if (take_sign(rest, '/')) {
         if (!take_number(rest, &step) || step == 0 || step > f->max) return false;
-        if (!is_all && to == from) to = f->max;
+        if (to == from) to = f->max; /* from there on */
     }
-    if (from > to) return false;
     for (unsigned i = from; i <= to; i += step) *bits |= UINT64_C(1) << i;
     return true;
 }
@@ -228,11 +236,41 @@ static void look_at_time(const struct cron *c, const struct shown *s, int64_t af
     if (s->n == 0 && !c->has_any_hour) consider(s->gap_end, after, is_found, out);
 }
 
+/* No time of the day is near a change of the offset: those of the wall clock are in order. */
+static bool is_even_day(const struct zone *zone, int32_t day)
+{
+    enum { HALF = DAY_SECONDS / 2, AROUND = 3, N_HALVES = 2 + 2 * AROUND };
+    int64_t begin = (int64_t)day * DAY_SECONDS - (int64_t)AROUND * HALF;
+    int32_t offset = zone_offset(zone, begin);
+    for (int i = 1; i <= N_HALVES; i++)
+        if (zone_offset(zone, begin + (int64_t)i * HALF) != offset) return false;
+    return true;
+}
+
+/* Most days are even, and every minute of many jobs is due at once: the first one is enough. */
+static bool look_at_even_day(const struct cron *c, const struct zone *zone, int32_t day,
+                             int64_t after, int64_t *out)
+{
+    int64_t midnight = (int64_t)day * DAY_SECONDS;
+    midnight -= zone_offset(zone, midnight);
+    for (unsigned hour = 0; hour < 24; hour++) {
+        if ((c->hours >> hour & 1) == 0) continue;
+        if (midnight + (int64_t)(hour + 1) * HOUR_SECONDS <= after) continue;
+        for (unsigned minute = 0; minute < 60; minute++) {
+            if ((c->minutes >> minute & 1) == 0) continue;
+            *out = midnight + (int64_t)hour * HOUR_SECONDS + (int64_t)minute * MINUTE_SECONDS;
+            if (*out > after) return true;
+        }
+    }
+    return false;
+}
+
 /* The first moment of a day, by the wall clock, behind `after`. */
 static bool look_at_day(const struct cron *c, const struct zone *zone, int32_t day, int64_t after,
                         int64_t *out)
 {
     bool is_found = false;
+    if (is_even_day(zone, day)) return look_at_even_day(c, zone, day, after, out);
     for (unsigned hour = 0; hour < 24; hour++) {
         if ((c->hours >> hour & 1) == 0) continue;
         for (unsigned minute = 0; minute < 60; minute++) {

@@ -17,6 +17,7 @@
 #include <weir/sse.h>
 
 #include "base/slice.h"
+#include "codec/json_member.h"
 
 enum {
     DECISION_BYTES = 4096, /* of a document */
@@ -32,25 +33,19 @@ static const char *const choice_names[] = {[DECISION_OPEN] = "open",
                                            [DECISION_BLOCK] = "block",
                                            [DECISION_TIMEOUT] = "timeout"};
 
-static void put_text(struct weir_buf *out, const char *key, struct weir_slice text)
-{
-    weir_json_put_key(out, key);
-    weir_json_put_string(out, text);
-}
-
 void decision_put(struct weir_buf *out, const struct decision *d)
 {
     weir_json_put_begin_object(out);
-    put_text(out, "owner", d->owner);
-    put_text(out, "conversation", d->conversation);
-    put_text(out, "message", d->message);
+    member_string(out, "owner", d->owner);
+    member_string(out, "conversation", d->conversation);
+    member_string(out, "message", d->message);
     weir_json_put_key(out, "deadline");
     weir_json_put_int(out, d->deadline_ms);
     weir_json_put_key(out, "choice");
     weir_json_put_str(out, choice_names[d->choice]);
     weir_json_put_key(out, "remembered");
     weir_json_put_bool(out, d->is_remembered);
-    put_text(out, "categories", d->categories.len > 0 ? d->categories : SLICE("{}"));
+    member_string(out, "categories", d->categories.len > 0 ? d->categories : SLICE("{}"));
     weir_json_put_end_object(out);
 }
 
@@ -99,6 +94,11 @@ static void read_counts(struct weir_json_doc *doc, struct weir_slice categories,
         out->counts[i] = (size_t)n;
         out->n += (size_t)n;
     }
+}
+
+void decision_written(enum decision_choice choice)
+{
+    audit_written(choice_names[choice]);
 }
 
 /* A question that was found, and how it ends. */
@@ -169,6 +169,7 @@ enum weir_status decision_decide(struct decision_answer *a, struct commit_view *
                                  struct commit *c)
 {
     struct deciding d = {.id = a->id, .now_ms = a->now_ms, .decider = "user"};
+    a->message[0] = 0;
     if (a->choice == DECISION_OPEN || a->choice == DECISION_TIMEOUT) return WEIR_INVALID;
     if (!is_id(a->id)) return WEIR_NOT_FOUND;
     struct weir_json_doc *doc = weir_json_doc_new(VALUE_BYTES);
@@ -209,13 +210,13 @@ void audit_put(struct weir_buf *out, const struct audit_entry *e)
     char at[CLOCK_TEXT_BYTES];
     clock_format(at, e->at_ms);
     weir_json_put_begin_object(out);
-    put_text(out, "at", weir_slice_of(at));
+    member_string(out, "at", weir_slice_of(at));
     put_or_null(out, "user", e->owner);
     put_or_null(out, "conversation", e->conversation);
     put_or_null(out, "message", e->message);
-    put_text(out, "action", weir_slice_of(e->action));
-    put_text(out, "decidedBy", weir_slice_of(e->decider));
-    put_text(out, "path", weir_slice_of(e->path));
+    member_string(out, "action", weir_slice_of(e->action));
+    member_string(out, "decidedBy", weir_slice_of(e->decider));
+    member_string(out, "path", weir_slice_of(e->path));
     weir_json_put_key(out, "count");
     weir_json_put_uint(out, e->report ? e->report->n : 0);
     weir_json_put_key(out, "categories");
@@ -235,7 +236,7 @@ const char *audit_count(size_t i, uint64_t *n)
     return action_names[i];
 }
 
-static void count(const char *action)
+void audit_written(const char *action)
 {
     for (size_t i = 0; i < N_ACTIONS; i++)
         if (strcmp(action_names[i], action) == 0) atomic_fetch_add(&action_counts[i], 1);
@@ -244,7 +245,6 @@ static void count(const char *action)
 void audit_append(struct commit *c, const struct audit_entry *e)
 {
     struct weir_buf json, frame;
-    count(e->action);
     weir_buf_init(&json, AUDIT_BYTES);
     weir_buf_init(&frame, 2 * AUDIT_BYTES);
     audit_put(&json, e);
@@ -269,5 +269,6 @@ void audit_write(struct store *store, const struct audit_entry *e)
     struct commit *c = commit_new(AUDIT_BYTES);
     if (!c) return;
     audit_append(c, e);
+    audit_written(e->action);
     store_commit(store, c, on_written, c);
 }

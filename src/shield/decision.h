@@ -63,6 +63,8 @@ WEIR_MUST_CHECK enum weir_status decision_decide(struct decision_answer *a,
  */
 WEIR_MUST_CHECK enum weir_status decision_expire(struct weir_slice id, int64_t now_ms,
                                                  struct commit_view *view, struct commit *c);
+/* When that is durable: audit_written() of a choice. */
+void decision_written(enum decision_choice choice);
 
 /* ---- audit ---- */
 
@@ -73,12 +75,14 @@ struct audit_entry {
     struct weir_slice owner, conversation, message;
     const char *action; /* "redact", "allow", "block", "timeout", "policy_block", "residue_block" */
     const char *decider; /* "user", "policy", "remembered", "deadline", "egress" */
-    const char *path;    /* "chat", "gateway", "turn", "document" */
+    const char *path;    /* "chat", "gateway", "turn", "session", "document" */
     const struct guard_report *report;
 };
 /* The JSON alone, and the event in a commit. */
 void audit_put(struct weir_buf *out, const struct audit_entry *e);
 void audit_append(struct commit *c, const struct audit_entry *e);
+/* Its commit is durable, or on its way: it counts, once. */
+void audit_written(const char *action);
 /* How many of each action this process has written down; the name of the ith, NULL: no more. */
 const char *audit_count(size_t i, uint64_t *n);
 /* The event alone, for what happens without a commit. Does not wait, and nobody is told. */

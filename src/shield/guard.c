@@ -417,7 +417,7 @@ static enum weir_status put_item(struct guard_writer *w, const struct weir_json 
     return WEIR_OK;
 }
 
-/* One round; *n is how many spans were replaced. */
+/* One round; *n is 0 when nothing was replaced. */
 static enum weir_status redact_once(struct guard *g, enum guard_form form,
                                     const struct weir_json *request, struct weir_buf *out,
                                     struct guard_report *report, size_t *n)
@@ -431,7 +431,8 @@ static enum weir_status redact_once(struct guard *g, enum guard_form form,
     if (st == WEIR_OK || st == WEIR_FORBIDDEN) report_all(report, &l);
     if (st == WEIR_FORBIDDEN)
         report_refused(report, &l, request, r.refused ? r.refused : refused_blind(&l));
-    *n = l.n_spans;
+    /* A text that only seemed to have tokens is another one now, too, and has to be looked at. */
+    *n = l.n_spans + r.n_changed;
     look_fini(&l);
     return st;
 }

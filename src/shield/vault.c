@@ -3,6 +3,7 @@
 #include "shield/vault.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -20,6 +21,7 @@ enum {
     HEAD_BYTES = MAGIC_BYTES + ID_BYTES + AEAD_NONCE_BYTES,
     KEY_CHARS = 43,
     KEY_FILE_BYTES = 4096,
+    FRESH_BYTES = 4096, /* of a path */
 };
 
 static const char magic[MAGIC_BYTES + 1] = "WSV1";
@@ -168,13 +170,39 @@ static enum weir_status sync_folder_of(const char *path)
     return file_sync_folder(len > 0 ? folder : slash ? "/" : ".");
 }
 
+/* Another name beside it, which is of no other process. What a crash leaves there is no one's. */
+static bool name_fresh(char out[FRESH_BYTES], const char *path)
+{
+    int len = snprintf(out, FRESH_BYTES, "%s.%ld.new", path, (long)getpid());
+    return len > 0 && len < FRESH_BYTES && (unlink(out) == 0 || errno == ENOENT);
+}
+
+/* Under its own name, which nobody has yet; not every file system can say so. */
+static enum weir_status give_name(const char *fresh, const char *path)
+{
+    int error = renameat2(AT_FDCWD, fresh, AT_FDCWD, path, RENAME_NOREPLACE) == 0 ? 0 : errno;
+    if (error == EINVAL || error == ENOSYS) {
+        if (file_exists(path)) error = EEXIST;
+        else error = rename(fresh, path) == 0 ? 0 : errno;
+    }
+    if (error == 0) return WEIR_OK;
+    unlink(fresh);
+    errno = error;
+    return error == EEXIST ? WEIR_EXISTS : WEIR_IO;
+}
+
+/* The file is there as a whole or not at all, whatever happens to the process. */
 enum weir_status vault_create(const char *path)
 {
     struct weir_buf text;
+    char fresh[FRESH_BYTES];
+    if (file_exists(path)) return WEIR_EXISTS;
+    if (!name_fresh(fresh, path)) return WEIR_IO;
     weir_buf_init(&text, KEY_FILE_BYTES);
     put_key(&text);
     enum weir_status st = weir_buf_status(&text);
-    if (st == WEIR_OK) st = write_new(path, weir_buf_slice(&text));
+    if (st == WEIR_OK) st = write_new(fresh, weir_buf_slice(&text));
+    if (st == WEIR_OK) st = give_name(fresh, path);
     if (st == WEIR_OK) st = sync_folder_of(path);
     buf_wipe(&text);
     return st;
@@ -183,7 +211,7 @@ enum weir_status vault_create(const char *path)
 /* The old file is read as vault_open() reads it, so that a broken one is not carried on. */
 enum weir_status vault_rotate(const char *path, char error[VAULT_ERROR_BYTES])
 {
-    char old[KEY_FILE_BYTES], fresh[4096];
+    char old[KEY_FILE_BYTES], fresh[FRESH_BYTES];
     size_t len = 0;
     struct vault *v;
     struct weir_buf text;
@@ -191,10 +219,11 @@ enum weir_status vault_rotate(const char *path, char error[VAULT_ERROR_BYTES])
     if (st != WEIR_OK) return st;
     bool is_full = v->n == VAULT_MAX_KEYS;
     vault_close(v);
-    if (is_full || snprintf(fresh, sizeof fresh, "%s.new", path) >= (int)sizeof fresh) {
+    if (is_full) {
         snprintf(error, VAULT_ERROR_BYTES, "the key file: remove old keys first");
         return WEIR_LIMIT;
     }
+    if (!name_fresh(fresh, path)) return WEIR_IO;
     weir_buf_init(&text, 2 * KEY_FILE_BYTES);
     put_key(&text);
     st = read_file(path, old, &len, error);

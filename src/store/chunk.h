@@ -37,3 +37,10 @@ struct weir_slice chunk_up_to(const struct chunk *c, uint64_t id);
 
 /* How long the first of some events is, up to the end of its empty line; 0 when it has none. */
 size_t chunk_event_length(struct weir_slice events);
+
+/* The rest of an event's line that begins so, as "data: "; empty: it has none. Borrowed. */
+struct weir_slice chunk_event_line(struct weir_slice event, const char *name);
+
+/* Whether bytes are the events first..last and nothing else; if not, *bad is the first wrong one.
+ */
+bool chunk_are_events(struct weir_slice bytes, uint64_t first, uint64_t last, uint64_t *bad);

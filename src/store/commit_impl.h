@@ -31,6 +31,7 @@ struct commit {
     char *ops;  /* struct op and its bytes, each at a multiple of eight */
     size_t len; /* bytes of it in use */
     size_t cap;
+    size_t n_given; /* bytes that its maker filled: the rest was decided, and may be anew */
     enum weir_status status;
     bool drops;       /* has an OP_DROP, or may have */
     bool is_borrowed; /* its memory is somebody else's */
@@ -43,7 +44,10 @@ struct commit {
     _Alignas(8) char room[]; /* the first ops; one allocation is enough for most commits */
 };
 
-/* As commit_drop(), but of the log with this id alone; another of that name stays. */
+/*
+ * As commit_drop(), but of the log with this id alone, expired or not. Another of that name stays;
+ * one that is not there any more is no failure, so that a commit may drop many.
+ */
 void commit_drop_id(struct commit *c, struct weir_slice log, uint64_t log_id);
 
 /* What it counts for while it waits: its bytes, and those that its decision will likely add. */

@@ -18,312 +18,68 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "store/batch_format.h"
-#include "store/store_impl.h"
+#include "store/embedded_impl.h"
 
 /* A batch under way. */
 struct batch {
     struct commit *commits;
     size_t n_commits;
-    size_t n_logs;
-    uint64_t n_events;
-    uint64_t n_bytes;
 };
 
-/* ---- 1. decide ---- */
+/* ---- 1. decide and 2. fill: ahead.c ---- */
 
-static size_t n_digits(uint64_t n)
+static struct embedded *of_ahead(struct ahead *a)
 {
-    size_t digits = 1;
-    while (n >= 10) {
-        n /= 10;
-        digits++;
-    }
-    return digits;
+    return CONTAINER_OF(a, struct embedded, ahead);
 }
 
-/* "id: N\n" and the frame. */
-static size_t event_bytes(uint64_t id, size_t frame_bytes)
+static enum weir_status find_log(struct ahead *a, struct weir_slice name, enum log_wanted wanted,
+                                 struct log **out)
 {
-    return 4 + n_digits(id) + 1 + frame_bytes;
-}
-
-static void join_batch(struct store *s, struct log *log)
-{
-    if (list_is_linked(&log->batch)) return;
-    log->next_last = log->last;
-    log->next_sealed = log->is_sealed;
-    log->next_expires_ms = log->expires_ms;
-    log->next_dropped = !log->is_visible;
-    log->batch_bytes = 0;
-    list_push_back(&s->batch_logs, &log->batch);
-}
-
-/* The log of that name, made if `may_make`; WEIR_NOT_FOUND. It is part of the batch then. */
-static WEIR_MUST_CHECK enum weir_status find_log(struct store *s, struct weir_slice name,
-                                                 bool may_make, struct log **out)
-{
+    struct embedded *s = of_ahead(a);
     enum weir_status st = WEIR_OK;
     struct log *log = index_find(s, name);
     if (!log) st = index_load_log(s, name, &log);
     bool is_there = st == WEIR_OK && !log->is_dropped;
-    if (is_there && !may_make && log->expires_ms <= store_now_ms(s))
+    if (is_there && wanted == LOG_LIVE && log->expires_ms <= embedded_now_ms(s))
         return WEIR_NOT_FOUND; /* the sweep has not come by yet */
     if (st == WEIR_NOT_FOUND || (st == WEIR_OK && !is_there)) {
-        if (!may_make) return WEIR_NOT_FOUND;
+        if (wanted != LOG_MAYBE) return WEIR_NOT_FOUND;
         st = index_make_log(s, name, s->last_log_id + 1, &log);
         if (st == WEIR_OK) s->last_log_id++;
     }
     if (st != WEIR_OK) return st;
-    join_batch(s, log);
-    if (!may_make && log->next_dropped) return WEIR_NOT_FOUND;
+    ahead_join(a, log);
+    if (wanted != LOG_MAYBE && log->next_dropped) return WEIR_NOT_FOUND;
     *out = log;
     return WEIR_OK;
 }
 
-enum weir_status committer_log(struct store *s, struct weir_slice name, struct log_state *out)
+static enum weir_status doc_version(struct ahead *a, struct doc_key key, int64_t expected,
+                                    int64_t *version)
 {
-    struct log *log;
-    enum weir_status st = find_log(s, name, false, &log);
-    if (st == WEIR_OK)
-        *out = (struct log_state){.exists = true,
-                                  .is_sealed = log->next_sealed,
-                                  .log_id = log->id,
-                                  .last = log->next_last};
-    return st;
+    (void)expected;
+    return view_doc_version(of_ahead(a), key, version);
 }
 
-static WEIR_MUST_CHECK enum weir_status decide_append(struct store *s, struct commit *c,
-                                                      struct op *op)
+static enum weir_status call_decide(struct ahead *a, struct commit *c)
 {
-    struct log *log;
-    const struct op *before = op->before;
-    bool is_same = before && before->kind == OP_APPEND && slice_eq(op_log(before), op_log(op));
-    if (is_same) {
-        log = before->log;
-    } else {
-        enum weir_status st = find_log(s, op_log(op), true, &log);
-        if (st != WEIR_OK) return st;
-    }
-    if (log->next_sealed) return WEIR_SEALED;
-    if (log->is_visible && log->next_dropped) return WEIR_INVALID; /* by this very commit */
-    op->log = log;
-    op->number = log->next_dropped;
-    log->next_last++;
-    log->next_dropped = false;
-    log->batch_bytes += event_bytes(log->next_last, op->n_payload);
-    if (!is_same) c->result.first = log->next_last;
-    c->result.last = log->next_last;
-    return WEIR_OK;
+    return view_decide(of_ahead(a), c);
 }
 
-static WEIR_MUST_CHECK enum weir_status decide_make(struct store *s, struct op *op)
+static int64_t now_ms(struct ahead *a)
 {
-    struct log *log;
-    enum weir_status st = find_log(s, op_log(op), true, &log);
-    if (st != WEIR_OK) return st;
-    if (log->is_visible && log->next_dropped) return WEIR_INVALID; /* by this very commit */
-    if (log->expires_ms <= store_now_ms(s)) return WEIR_SEALED; /* the sweep has yet to come by */
-    op->log = log;
-    op->number = log->next_dropped;
-    log->next_dropped = false;
-    return WEIR_OK;
+    return embedded_now_ms(of_ahead(a));
 }
 
-static WEIR_MUST_CHECK enum weir_status decide_expect(struct store *s, struct op *op)
-{
-    struct log *log;
-    enum weir_status st = find_log(s, op_log(op), false, &log);
-    if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
-    uint64_t last = st == WEIR_OK ? log->next_last : 0;
-    return last == (uint64_t)op->number ? WEIR_OK : WEIR_CONFLICT;
-}
-
-static WEIR_MUST_CHECK enum weir_status decide_seal(struct store *s, struct op *op)
-{
-    struct log *log;
-    enum weir_status st = find_log(s, op_log(op), false, &log);
-    if (st != WEIR_OK) return st;
-    if (log->next_sealed) return WEIR_SEALED;
-    op->log = log;
-    log->next_sealed = true;
-    int64_t now = store_now_ms(s);
-    bool is_forever = op->number < 0 || op->number > INT64_MAX - now;
-    log->next_expires_ms = is_forever ? INT64_MAX : now + op->number;
-    return WEIR_OK;
-}
-
-static WEIR_MUST_CHECK enum weir_status decide_drop(struct store *s, struct op *op)
-{
-    struct log *log;
-    enum weir_status st = find_log(s, op_log(op), false, &log);
-    if (st == WEIR_NOT_FOUND && op->number != 0) {
-        /* The sweep drops what expired, which find_log() does not show any more. */
-        log = index_find(s, op_log(op));
-        if (!log || !log->is_visible) return st;
-        join_batch(s, log);
-        st = WEIR_OK;
-    }
-    if (st != WEIR_OK) return st;
-    if (op->number != 0 && log->id != (uint64_t)op->number) return WEIR_NOT_FOUND;
-    if (log->next_last != log->last || log->next_sealed != log->is_sealed) return WEIR_INVALID;
-    op->log = log;
-    log->next_dropped = true;
-    return WEIR_OK;
-}
-
-static WEIR_MUST_CHECK enum weir_status decide_doc(struct store *s, struct commit *c, struct op *op)
-{
-    int64_t version;
-    struct doc_key key = op_key(op);
-    enum weir_status st = view_doc_version(s, key, &version);
-    if (st != WEIR_OK) return st;
-    if (op->number != DOC_ANY_VERSION && op->number != version)
-        return op->number == DOC_MUST_BE_NEW ? WEIR_EXISTS : WEIR_CONFLICT;
-    bool is_removed = op->kind == OP_REMOVE;
-    if (is_removed && version == 0) return WEIR_NOT_FOUND;
-    struct pending_doc *d = pending_doc_new(key, op_owner(op), op_payload(op));
-    if (!d) return WEIR_NOMEM;
-    d->is_removed = is_removed;
-    d->version = version + (is_removed ? 0 : 1);
-    op->old = map_get(&s->batch_docs, pending_doc_key(d));
-    st = map_put(&s->batch_docs, pending_doc_key(d), d);
-    if (st != WEIR_OK) {
-        mem_free(d);
-        return st;
-    }
-    c->result.version = is_removed ? 0 : d->version;
-    return WEIR_OK;
-}
-
-static WEIR_MUST_CHECK enum weir_status decide_op(struct store *s, struct commit *c, struct op *op)
-{
-    switch ((enum op_kind)op->kind) {
-    case OP_APPEND: return decide_append(s, c, op);
-    case OP_MAKE: return decide_make(s, op);
-    case OP_EXPECT: return decide_expect(s, op);
-    case OP_SEAL: return decide_seal(s, op);
-    case OP_DROP: return decide_drop(s, op);
-    case OP_PUT:
-    case OP_REMOVE: return decide_doc(s, c, op);
-    }
-    return WEIR_INTERNAL;
-}
-
-static void undo_doc(struct store *s, struct op *op)
-{
-    char name[OVERLAY_KEY_BYTES];
-    struct weir_slice key = overlay_key(name, op_key(op));
-    mem_free(map_take(&s->batch_docs, key));
-    if (!op->old) return;
-    enum weir_status st = map_put(&s->batch_docs, key, op->old);
-    CHECK(st == WEIR_OK); /* the place of the one just taken */
-}
-
-static void undo_op(struct store *s, struct op *op)
-{
-    struct log *log = op->log;
-    switch ((enum op_kind)op->kind) {
-    case OP_APPEND:
-        log->batch_bytes -= event_bytes(log->next_last, op->n_payload);
-        log->next_last--;
-        log->next_dropped = op->number != 0;
-        break;
-    case OP_MAKE: log->next_dropped = op->number != 0; break;
-    case OP_SEAL:
-        log->next_sealed = false;
-        log->next_expires_ms = log->expires_ms;
-        break;
-    case OP_DROP: log->next_dropped = false; break;
-    case OP_PUT:
-    case OP_REMOVE: undo_doc(s, op); break;
-    case OP_EXPECT: break;
-    }
-}
-
-/* What the commit's documents replaced within the batch is not needed to go back any more. */
-static void forget_old(struct commit *c)
-{
-    for (struct op *op = commit_first(c); op; op = commit_next(c, op)) {
-        if (op->kind == OP_PUT || op->kind == OP_REMOVE) mem_free(op->old);
-    }
-}
-
-static void decide(struct store *s, struct commit *c)
-{
-    struct op *before = NULL;
-    c->result = (struct commit_result){0};
-    enum weir_status st = c->status == WEIR_OK ? view_decide(s, c) : c->status;
-    for (struct op *op = commit_first(c); op && st == WEIR_OK; op = commit_next(c, op)) {
-        op->before = before;
-        st = decide_op(s, c, op);
-        if (st == WEIR_OK) before = op;
-    }
-    if (st == WEIR_OK) {
-        forget_old(c);
-        return;
-    }
-    /* What was decided before the one that cannot be is taken back, the last one first. */
-    for (; before; before = before->before) undo_op(s, before);
-    c->result = (struct commit_result){.status = st};
-}
-
-/* ---- 2. fill ---- */
-
-static char *put_id(char *at, uint64_t id)
-{
-    static const char field[] = {'i', 'd', ':', ' '};
-    size_t n = n_digits(id);
-    memcpy(at, field, sizeof field);
-    at += sizeof field;
-    for (size_t i = n; i > 0; i--, id /= 10) at[i - 1] = (char)('0' + id % 10);
-    at[n] = '\n';
-    return at + n + 1;
-}
-
-static WEIR_MUST_CHECK enum weir_status make_chunks(struct store *s, struct batch *b)
-{
-    for (struct list_node *n = list_first(&s->batch_logs); n; n = list_next(&s->batch_logs, n)) {
-        struct log *log = CONTAINER_OF(n, struct log, batch);
-        b->n_logs++;
-        if (log->next_last == log->last) continue;
-        log->chunk = chunk_new(log->last + 1, log->next_last, log->batch_bytes);
-        log->chunk_at = 0;
-        if (!log->chunk) return WEIR_NOMEM;
-        b->n_events += log->next_last - log->last;
-        b->n_bytes += log->batch_bytes;
-        log->next_last = log->last; /* counted up again while the chunks are filled */
-    }
-    return WEIR_OK;
-}
-
-static void fill(struct op *op)
-{
-    struct log *log = op->log;
-    struct weir_slice frame = op_payload(op);
-    char *at = put_id(log->chunk->bytes + log->chunk_at, ++log->next_last);
-    memcpy(at, frame.ptr, frame.len);
-    log->chunk_at = (size_t)(at + frame.len - log->chunk->bytes);
-}
-
-static WEIR_MUST_CHECK enum weir_status fill_chunks(struct store *s, struct batch *b)
-{
-    enum weir_status st = make_chunks(s, b);
-    if (st != WEIR_OK) return st;
-    for (struct commit *c = b->commits; c; c = c->next) {
-        if (c->result.status != WEIR_OK) continue;
-        for (struct op *op = commit_first(c); op; op = commit_next(c, op))
-            if (op->kind == OP_APPEND) fill(op);
-    }
-    return WEIR_OK;
-}
+const struct ahead_ways embedded_ways = {
+    .find_log = find_log,
+    .doc_version = doc_version,
+    .call_decide = call_decide,
+    .now_ms = now_ms,
+};
 
 /* ---- 3. write ---- */
-
-/* It was not there, is now, and has no events. */
-static bool is_made(const struct log *log)
-{
-    return !log->is_visible && !log->next_dropped && !log->chunk;
-}
 
 static void write_log(struct weir_buf *out, const struct log *log)
 {
@@ -336,7 +92,7 @@ static void write_log(struct weir_buf *out, const struct log *log)
         e.bytes = slice_of(log->chunk->bytes, log->chunk->len);
         entry_write(out, &e);
     }
-    if (is_made(log)) {
+    if (log_is_made(log)) {
         e.kind = ENTRY_MAKE;
         entry_write(out, &e);
     }
@@ -345,15 +101,15 @@ static void write_log(struct weir_buf *out, const struct log *log)
         e.expires_ms = log->next_expires_ms;
         entry_write(out, &e);
     }
-    if (log->next_dropped && log->is_visible) {
+    if (log_is_unmade(log)) {
         e.kind = ENTRY_DROP;
         entry_write(out, &e);
     }
 }
 
-static void write_docs(struct store *s)
+static void write_docs(struct embedded *s)
 {
-    for (struct map_walk w = map_walk_begin(&s->batch_docs); map_walk_next(&s->batch_docs, &w);) {
+    for (struct map_walk w = map_walk_begin(&s->ahead.docs); map_walk_next(&s->ahead.docs, &w);) {
         const struct pending_doc *d = w.value;
         struct doc view = pending_doc_view(d);
         struct entry e = {.kind = d->is_removed ? ENTRY_REMOVE : ENTRY_PUT,
@@ -367,10 +123,10 @@ static void write_docs(struct store *s)
     }
 }
 
-static WEIR_MUST_CHECK enum weir_status write_journal(struct store *s, uint64_t *number)
+static WEIR_MUST_CHECK enum weir_status write_journal(struct embedded *s, uint64_t *number)
 {
     weir_buf_reset(&s->record);
-    for (struct list_node *n = list_first(&s->batch_logs); n; n = list_next(&s->batch_logs, n))
+    for (struct list_node *n = list_first(&s->ahead.logs); n; n = list_next(&s->ahead.logs, n))
         write_log(&s->record, CONTAINER_OF(n, struct log, batch));
     write_docs(s);
     enum weir_status st = weir_buf_status(&s->record);
@@ -385,7 +141,7 @@ static WEIR_MUST_CHECK enum weir_status write_journal(struct store *s, uint64_t 
 
 /* ---- 4. publish ---- */
 
-static void add_news(struct store *s, size_t *n, const struct log *log, struct chunk *chunk,
+static void add_news(struct embedded *s, size_t *n, const struct log *log, struct chunk *chunk,
                      bool is_made)
 {
     if (*n == s->cap_news) {
@@ -403,11 +159,11 @@ static void add_news(struct store *s, size_t *n, const struct log *log, struct c
                                           .is_dropped = log->is_dropped};
 }
 
-static void publish_log(struct store *s, struct log *log, size_t *n_news)
+static void publish_log(struct embedded *s, struct log *log, size_t *n_news)
 {
-    bool is_changed = log->chunk || log->next_sealed != log->is_sealed || is_made(log);
+    bool is_changed = log->chunk || log->next_sealed != log->is_sealed || log_is_made(log);
     bool is_new = !log->is_visible;
-    if (is_made(log)) index_show(s, log);
+    if (log_is_made(log)) index_show(s, log);
     struct chunk *chunk = log->chunk;
     log->chunk = NULL;
     if (chunk) index_add_chunk(s, log, chunk);
@@ -416,28 +172,28 @@ static void publish_log(struct store *s, struct log *log, size_t *n_news)
         log->expires_ms = log->next_expires_ms;
         index_set_dirty(s, log);
     }
-    if (log->next_dropped && log->is_visible) {
+    if (log_is_unmade(log)) {
         index_drop(s, log);
         is_changed = true;
     }
     if (is_changed) add_news(s, n_news, log, chunk, is_new);
 }
 
-static void tell_news(struct store *s, size_t n)
+static void tell_news(struct embedded *s, size_t n)
 {
     if (n > 0 && s->options.on_news) s->options.on_news(s->options.user, s->news, n);
     for (size_t i = 0; i < n; i++) chunk_unref(s->news[i].chunk);
 }
 
-static void publish(struct store *s, const struct batch *b, uint64_t number)
+static void publish(struct embedded *s, uint64_t number)
 {
     size_t n_news = 0;
-    struct map_walk w = map_walk_begin(&s->batch_docs);
+    struct map_walk w = map_walk_begin(&s->ahead.docs);
     pthread_mutex_lock(&s->index_lock);
-    for (struct list_node *n; (n = list_pop_front(&s->batch_logs));)
+    for (struct list_node *n; (n = list_pop_front(&s->ahead.logs));)
         publish_log(s, CONTAINER_OF(n, struct log, batch), &n_news);
-    while (map_walk_next(&s->batch_docs, &w)) {
-        struct pending_doc *d = map_take(&s->batch_docs, w.key);
+    while (map_walk_next(&s->ahead.docs, &w)) {
+        struct pending_doc *d = map_take(&s->ahead.docs, w.key);
         doc_cache_forget(&s->doc_cache, pending_doc_key(d));
         if (d->version > 0) index_put_doc(s, d);
         else mem_free(d);
@@ -446,49 +202,33 @@ static void publish(struct store *s, const struct batch *b, uint64_t number)
         s->visible_number = number;
         s->full_since_ns = 0; /* something was written: there is room */
     }
-    s->stats.n_events += b->n_events;
-    s->stats.event_bytes += b->n_bytes;
+    s->stats.n_events += s->ahead.n_events;
+    s->stats.event_bytes += s->ahead.n_bytes;
     bool is_full = s->pending_bytes >= s->options.pending_bytes / 2;
     if (is_full) pthread_cond_signal(&s->settle_wanted);
     pthread_mutex_unlock(&s->index_lock);
     tell_news(s, n_news);
 }
 
-/* The batch did not happen: the state ahead is the state that is. */
-static void roll_back(struct store *s, struct batch *b, enum weir_status st)
+static void roll_back(struct embedded *s, struct batch *b, enum weir_status st)
 {
-    for (struct list_node *n; (n = list_pop_front(&s->batch_logs));) {
-        struct log *log = CONTAINER_OF(n, struct log, batch);
-        chunk_unref(log->chunk);
-        log->chunk = NULL;
-    }
-    struct map_walk w = map_walk_begin(&s->batch_docs);
-    while (map_walk_next(&s->batch_docs, &w)) mem_free(map_take(&s->batch_docs, w.key));
+    ahead_roll_back(&s->ahead);
     for (struct commit *c = b->commits; c; c = c->next)
         c->result = (struct commit_result){.status = st};
 }
 
 /* ---- the thread ---- */
 
-static void count(struct store_histogram *h, uint64_t value)
-{
-    unsigned i = 0;
-    while (i + 1 < STORE_HISTOGRAM_BUCKETS && value > (uint64_t)1 << i) i++;
-    h->counts[i]++;
-    h->n++;
-    h->sum += value;
-}
-
-static void count_batch(struct store *s, const struct batch *b)
+static void count_batch(struct embedded *s, const struct batch *b)
 {
     uint64_t now = clock_mono_ns(s->clock);
     pthread_mutex_lock(&s->index_lock);
-    count(&s->stats.batch_commits, b->n_commits);
+    store_histogram_add(&s->stats.batch_commits, b->n_commits);
     s->stats.n_syncs++;
     for (struct commit *c = b->commits; c; c = c->next) {
         s->stats.n_commits++;
         if (c->result.status != WEIR_OK) s->stats.n_refused++;
-        count(&s->stats.commit_us, (now - c->queued_ns) / 1000);
+        store_histogram_add(&s->stats.commit_us, (now - c->queued_ns) / 1000);
     }
     pthread_mutex_unlock(&s->index_lock);
 }
@@ -503,7 +243,7 @@ static void tell(struct commit *commits)
 }
 
 /* Nothing is accepted from now on. */
-static void break_down(struct store *s, enum weir_status st)
+static void break_down(struct embedded *s, enum weir_status st)
 {
     pthread_mutex_lock(&s->index_lock);
     s->broken = st;
@@ -511,7 +251,7 @@ static void break_down(struct store *s, enum weir_status st)
 }
 
 /* Why nothing can be committed now: broken, or full and the settler cannot settle. */
-static enum weir_status wait_for_room(struct store *s)
+static enum weir_status wait_for_room(struct embedded *s)
 {
     pthread_mutex_lock(&s->index_lock);
     while (s->broken == WEIR_OK && s->pending_bytes >= s->options.pending_bytes &&
@@ -532,7 +272,7 @@ static enum weir_status wait_for_room(struct store *s)
  * WEIR_LIMIT says that every segment waits for release, which a settling brings about;
  * WEIR_NO_SPACE leaves the journal as it was. All else is the end.
  */
-static enum weir_status judge(struct store *s, enum weir_status st)
+static enum weir_status judge(struct embedded *s, enum weir_status st)
 {
     if (st == WEIR_NO_SPACE && journal_is_sound(s->journal)) {
         pthread_mutex_lock(&s->index_lock);
@@ -549,7 +289,7 @@ static enum weir_status judge(struct store *s, enum weir_status st)
 }
 
 /* Those behind `last` wait for the next batch, in front of all others. */
-static void put_back(struct store *s, struct batch *b, struct commit *last)
+static void put_back(struct embedded *s, struct batch *b, struct commit *last)
 {
     struct commit *first = last->next;
     struct commit **end = &last->next;
@@ -567,35 +307,35 @@ static void put_back(struct store *s, struct batch *b, struct commit *last)
 }
 
 /* All in turn, up to what fits a record: what a decision adds is known only afterwards. */
-static void decide_all(struct store *s, struct batch *b)
+static void decide_all(struct embedded *s, struct batch *b)
 {
     uint64_t n_bytes = 0;
     for (struct commit *c = b->commits; c; c = c->next) {
-        decide(s, c);
+        ahead_decide(&s->ahead, c);
         if (c->result.status == WEIR_OK) n_bytes += c->len;
         if (n_bytes >= s->options.segment_bytes / 4) put_back(s, b, c);
     }
 }
 
-static void run_batch(struct store *s, struct batch *b)
+static void run_batch(struct embedded *s, struct batch *b)
 {
     uint64_t number = 0;
     index_trim(s);
     enum weir_status st = wait_for_room(s);
     if (st == WEIR_OK) {
         decide_all(s, b);
-        st = fill_chunks(s, b);
+        st = ahead_fill(&s->ahead, b->commits);
         if (st == WEIR_OK) st = write_journal(s, &number);
         if (st != WEIR_OK) st = judge(s, st);
     }
-    if (st == WEIR_OK) publish(s, b, number);
+    if (st == WEIR_OK) publish(s, number);
     else roll_back(s, b, st);
     count_batch(s, b);
     tell(b->commits);
 }
 
 /* Under the queue's lock: how much of the queue makes a batch. */
-static void take_batch(struct store *s, struct batch *b)
+static void take_batch(struct embedded *s, struct batch *b)
 {
     uint64_t n_bytes = 0;
     struct commit **end = &s->queue_first;
@@ -615,7 +355,7 @@ static void take_batch(struct store *s, struct batch *b)
 }
 
 /* Waits for commits; false when there will be none. May come back with nothing to do. */
-static bool next_batch(struct store *s, struct batch *b)
+static bool next_batch(struct embedded *s, struct batch *b)
 {
     pthread_mutex_lock(&s->queue_lock);
     while (!s->queue_first && !s->is_closing) {
@@ -635,7 +375,7 @@ static bool next_batch(struct store *s, struct batch *b)
 }
 
 /* STORE_DURABLE_NORMAL: what the kernel has is asked to the disk now and then. */
-static void sync_late(struct store *s, bool is_end)
+static void sync_late(struct embedded *s, bool is_end)
 {
     if (s->unsynced_since_ns == 0) return;
     uint64_t age = clock_mono_ns(s->clock) - s->unsynced_since_ns;
@@ -647,7 +387,7 @@ static void sync_late(struct store *s, bool is_end)
 
 void *committer_run(void *store)
 {
-    struct store *s = store;
+    struct embedded *s = store;
     for (;;) {
         struct batch b = {0};
         if (!next_batch(s, &b)) break;

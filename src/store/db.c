@@ -341,6 +341,12 @@ void db_abort(struct db *db)
 
 /* ---- puts ---- */
 
+void db_raise_log_id(struct db *db, uint64_t log_id)
+{
+    CHECK(db->is_writing);
+    if (log_id > db->pending.last_log_id) db->pending.last_log_id = log_id;
+}
+
 enum weir_status db_put_log(struct db *db, const struct db_log *log)
 {
     sqlite3_stmt *s = statement_of(db, PUT_LOG);
@@ -351,7 +357,7 @@ enum weir_status db_put_log(struct db *db, const struct db_log *log)
     db_bind_int(s, 4, log->is_sealed);
     if (log->expires_ms == INT64_MAX) CHECK(sqlite3_bind_null(s, 5) == SQLITE_OK);
     else db_bind_int(s, 5, log->expires_ms);
-    if (log->id > db->pending.last_log_id) db->pending.last_log_id = log->id;
+    db_raise_log_id(db, log->id);
     return run(db, PUT_LOG);
 }
 

@@ -56,6 +56,9 @@ struct db_log {
     int64_t expires_ms; /* wall time; INT64_MAX: never */
 };
 
+/* No log gets an id up to this one any more. Within a transaction. */
+void db_raise_log_id(struct db *db, uint64_t log_id);
+
 /* Makes a log or changes it (by id); its name stays as it was first. */
 WEIR_MUST_CHECK enum weir_status db_put_log(struct db *db, const struct db_log *log);
 

@@ -46,34 +46,6 @@ static WEIR_MUST_CHECK enum weir_status for_each(struct check *c, const char *sq
     return st;
 }
 
-/* ---- frames ---- */
-
-/* The length of the event that bytes begin with, if it is well-formed and has this id; or 0. */
-static size_t event_length(struct weir_slice bytes, uint64_t id)
-{
-    char head[32];
-    int len = snprintf(head, sizeof head, "id: %" PRIu64 "\n", id);
-    if (bytes.len < (size_t)len || memcmp(bytes.ptr, head, (size_t)len) != 0) return 0;
-    /* From the LF of the id line on: the event may have no other line. */
-    struct weir_slice rest = slice_from(bytes, (size_t)len - 1);
-    const char *end = memmem(rest.ptr, rest.len, "\n\n", 2);
-    if (!end) return 0;
-    size_t n = (size_t)(end - bytes.ptr) + 2;
-    bool is_text = !memchr(bytes.ptr, 0, n) && !memchr(bytes.ptr, '\r', n);
-    return is_text ? n : 0;
-}
-
-/* Whether bytes are the events first..last and nothing else; else *bad is the first wrong one. */
-static bool are_events(struct weir_slice bytes, uint64_t first, uint64_t last, uint64_t *bad)
-{
-    for (*bad = first; *bad <= last; ++*bad) {
-        size_t n = event_length(bytes, *bad);
-        if (n == 0) return false;
-        bytes = slice_from(bytes, n);
-    }
-    return bytes.len == 0;
-}
-
 /* ---- logs ---- */
 
 /* One row for each log, joined with its chunks in order: where we are in the walk. */
@@ -106,7 +78,7 @@ static void check_chunk(struct walk *w, sqlite3_stmt *row)
     if (first != w->next && !was_trimmed)
         complain(w->c, "log %" PRIu64 ": event %" PRIu64 " is due, a row begins with %" PRIu64,
                  w->log, w->next, first);
-    if (!are_events(db_column_bytes(row, 4), first, last, &bad))
+    if (!chunk_are_events(db_column_bytes(row, 4), first, last, &bad))
         complain(w->c, "log %" PRIu64 ": row %" PRIu64 " to %" PRIu64 ": bad event %" PRIu64,
                  w->log, first, last, bad);
     w->next = last + 1;

@@ -7,7 +7,7 @@
 
 #include "base/check.h"
 #include "base/slice.h"
-#include "store/db_query.h"
+#include "store/hit.h"
 
 enum { EXPRESSION_BYTES = 16 << 10 };
 
@@ -19,66 +19,26 @@ static const char show_text[] = "SELECT title, text FROM passage_texts WHERE n =
 struct finding {
     struct db_reader *r;
     const struct passage_query *query;
-    passage_fn each;
-    void *user;
+    struct hits hits;
     struct db_words words;
     struct db_query parsed;
     struct weir_buf expression;
     sqlite3_stmt *find, *show;
-    struct weir_buf sources; /* of what was shown, each behind a byte that is its length */
-    size_t n_shown;
 };
-
-/* What stands in front of the first '/'. */
-static struct weir_slice source_of(struct weir_slice id)
-{
-    const char *slash = memchr(id.ptr, '/', id.len);
-    return slash ? slice_of(id.ptr, (size_t)(slash - id.ptr)) : id;
-}
-
-/* Whether there may be another passage of the id's source. */
-static bool is_wanted(struct finding *f, struct weir_slice id)
-{
-    struct weir_slice source = source_of(id);
-    size_t n = 0;
-    if (f->query->per_source == 0) return true;
-    struct weir_slice rest = weir_buf_slice(&f->sources);
-    while (rest.len > 0) {
-        size_t len = (unsigned char)rest.ptr[0];
-        if (slice_eq(slice_of(rest.ptr + 1, len), source)) n++;
-        rest = slice_from(rest, len + 1);
-    }
-    if (n >= f->query->per_source) return false;
-    weir_buf_append_char(&f->sources, (char)source.len);
-    weir_buf_append_slice(&f->sources, source);
-    return true;
-}
-
-static WEIR_MUST_CHECK enum weir_status tell(struct finding *f, struct passage_hit hit)
-{
-    struct db_ranges in_title, in_text;
-    hit.title = db_column_bytes(f->show, 0);
-    hit.text = db_column_bytes(f->show, 1);
-    enum weir_status st = db_query_find(&f->parsed, &f->words, hit.title, &in_title);
-    if (st == WEIR_OK) st = db_query_find(&f->parsed, &f->words, hit.text, &in_text);
-    if (st != WEIR_OK) return st;
-    hit.in_title = in_title.list;
-    hit.n_in_title = in_title.n;
-    hit.in_text = in_text.list;
-    hit.n_in_text = in_text.n;
-    return f->each(f->user, &hit);
-}
 
 static WEIR_MUST_CHECK enum weir_status show(struct finding *f)
 {
     struct passage_hit hit = {.id = db_column_bytes(f->find, 1),
                               .rank = sqlite3_column_double(f->find, 2)};
-    if (!is_wanted(f, hit.id)) return WEIR_OK;
+    if (!hits_want(&f->hits, hit.id)) return WEIR_OK;
     db_bind_int(f->show, 1, sqlite3_column_int64(f->find, 0));
     int rc = sqlite3_step(f->show);
     enum weir_status st = rc == SQLITE_DONE ? WEIR_CORRUPT : db_status(f->r->sqlite, rc);
-    if (st == WEIR_OK) st = tell(f, hit);
-    f->n_shown++;
+    if (st == WEIR_OK) {
+        hit.title = db_column_bytes(f->show, 0);
+        hit.text = db_column_bytes(f->show, 1);
+        st = hits_show(&f->hits, hit);
+    }
     sqlite3_reset(f->show);
     return st;
 }
@@ -99,7 +59,7 @@ static WEIR_MUST_CHECK enum weir_status walk(struct finding *f)
     enum weir_status st = WEIR_OK;
     int rc = prepare(f);
     while (rc == SQLITE_OK || rc == SQLITE_ROW) {
-        rc = f->n_shown < f->query->limit ? sqlite3_step(f->find) : SQLITE_DONE;
+        rc = hits_are_enough(&f->hits) ? SQLITE_DONE : sqlite3_step(f->find);
         if (rc == SQLITE_ROW) st = show(f);
         if (st != WEIR_OK) return st;
     }
@@ -120,21 +80,22 @@ static WEIR_MUST_CHECK enum weir_status find_all(struct finding *f)
 enum weir_status db_search(struct db_reader *r, const struct passage_query *query, passage_fn each,
                            void *user)
 {
-    struct finding f = {.r = r, .query = query, .each = each, .user = user};
+    struct finding f = {.r = r, .query = query};
     CHECK(r->magic == DB_READER_MAGIC);
     CHECK(query->limit > 0 && query->limit <= PASSAGE_MAX_HITS && query->owner.len > 0);
     enum weir_status st = db_words_open(&f.words, r->sqlite);
     if (st != WEIR_OK) return st;
     weir_buf_init(&f.expression, EXPRESSION_BYTES);
-    weir_buf_init(&f.sources, PASSAGE_MAX_HITS * (STORE_NAME_BYTES + 1));
+    hits_init(&f.hits, query, &f.words, &f.parsed);
+    f.hits.each = each;
+    f.hits.user = user;
     st = db_query_read(&f.parsed, &f.words, query->words);
     if (st == WEIR_OK) {
         db_query_put(&f.expression, &f.parsed, query->owner, query->is_any);
         st = weir_buf_status(&f.expression);
     }
     if (st == WEIR_OK) st = find_all(&f);
-    if (st == WEIR_OK) st = weir_buf_status(&f.sources);
-    weir_buf_fini(&f.sources);
+    hits_fini(&f.hits);
     weir_buf_fini(&f.expression);
     db_query_fini(&f.parsed);
     db_words_close(&f.words);

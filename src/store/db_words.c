@@ -143,9 +143,23 @@ enum weir_status db_words_open(struct db_words *w, sqlite3 *sqlite)
     return db_status(sqlite, rc);
 }
 
+enum weir_status db_words_open_alone(struct db_words *w)
+{
+    sqlite3 *own = NULL;
+    *w = (struct db_words){0};
+    int rc = sqlite3_open_v2(":memory:", &own, SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX, NULL);
+    enum weir_status st = own ? db_status(own, rc) : WEIR_NOMEM;
+    if (st == WEIR_OK) st = db_words_register(own);
+    if (st == WEIR_OK) st = db_words_open(w, own);
+    w->own = own;
+    if (st != WEIR_OK) db_words_close(w);
+    return st;
+}
+
 void db_words_close(struct db_words *w)
 {
     if (w->cutter) w->kind.xDelete(w->cutter);
+    sqlite3_close(w->own);
     *w = (struct db_words){0};
 }
 

@@ -1,57 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The index: what is visible and not yet in the database. See store_impl.h for who may
+ * The index: what is visible and not yet in the database. See embedded_impl.h for who may
  * do what. Nothing here waits. What becomes visible is durable already, so when memory for it
  * cannot be had there is no way back: the process ends, and the journal has it all.
  */
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "store/store_impl.h"
-
-enum { MAX_PENDING_CHUNKS = 1 << 24 };
+#include "store/embedded_impl.h"
 
 /* ---- logs ---- */
 
-struct log *index_find(const struct store *s, struct weir_slice name)
+struct log *index_find(const struct embedded *s, struct weir_slice name)
 {
     return map_get(&s->logs, name);
 }
 
-static struct log *log_new(struct weir_slice name, uint64_t id)
-{
-    CHECK(name.len > 0 && name.len <= STORE_NAME_BYTES);
-    struct log *log = mem_zalloc(sizeof *log + name.len);
-    if (!log) return NULL;
-    log->id = id;
-    log->expires_ms = log->next_expires_ms = INT64_MAX;
-    log->n_name = (unsigned char)name.len;
-    memcpy(log->name, name.ptr, name.len);
-    ring_init(&log->pending, MAX_PENDING_CHUNKS);
-    return log;
-}
-
-void log_free(struct log *log)
-{
-    if (!log) return;
-    for (struct chunk *c; (c = ring_pop(&log->pending));) chunk_unref(c);
-    ring_fini(&log->pending);
-    chunk_unref(log->chunk);
-    mem_free(log);
-}
-
-struct weir_slice log_name(const struct log *log)
-{
-    return slice_of(log->name, log->n_name);
-}
-
-static void add_pending(struct store *s, size_t n_bytes)
+static void add_pending(struct embedded *s, size_t n_bytes)
 {
     s->pending_bytes += n_bytes + PENDING_OVERHEAD;
     if (s->oldest_pending_ns == 0) s->oldest_pending_ns = clock_mono_ns(s->clock);
 }
 
-void index_set_dirty(struct store *s, struct log *log)
+void index_set_dirty(struct embedded *s, struct log *log)
 {
     if (log->place == LOG_SETTLING) {
         log->dirty_again = true;
@@ -64,7 +35,7 @@ void index_set_dirty(struct store *s, struct log *log)
     if (s->oldest_pending_ns == 0) s->oldest_pending_ns = clock_mono_ns(s->clock);
 }
 
-void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk)
+void index_add_chunk(struct embedded *s, struct log *log, struct chunk *chunk)
 {
     CHECK(chunk->first == log->last + 1);
     enum weir_status st = ring_push(&log->pending, chunk);
@@ -75,14 +46,14 @@ void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk)
     index_set_dirty(s, log);
 }
 
-void index_show(struct store *s, struct log *log)
+void index_show(struct embedded *s, struct log *log)
 {
     if (log->is_visible || log->is_dropped) return;
     log->is_visible = true;
     index_set_dirty(s, log);
 }
 
-static void remember_dropped(struct store *s, uint64_t log_id)
+static void remember_dropped(struct embedded *s, uint64_t log_id)
 {
     if (s->n_dropped == s->cap_dropped) {
         s->cap_dropped = s->cap_dropped > 0 ? s->cap_dropped * 2 : 16;
@@ -92,7 +63,7 @@ static void remember_dropped(struct store *s, uint64_t log_id)
     s->dropped[s->n_dropped++] = log_id;
 }
 
-void index_forget_chunks(struct store *s, struct log *log, size_t n)
+void index_forget_chunks(struct embedded *s, struct log *log, size_t n)
 {
     while (n-- > 0 && log->pending.len > 0) {
         struct chunk *c = ring_pop(&log->pending);
@@ -102,7 +73,7 @@ void index_forget_chunks(struct store *s, struct log *log, size_t n)
     if (log->pending.len == 0) ring_fini(&log->pending);
 }
 
-void index_drop(struct store *s, struct log *log)
+void index_drop(struct embedded *s, struct log *log)
 {
     remember_dropped(s, log->id);
     /* A settling under way has promised the log as it was, and the drop comes with the next:
@@ -114,7 +85,7 @@ void index_drop(struct store *s, struct log *log)
 }
 
 /* Puts a log in the place of one of its name that was dropped, if there is one. */
-static void add_log(struct store *s, struct log *log)
+static void add_log(struct embedded *s, struct log *log)
 {
     pthread_mutex_lock(&s->index_lock);
     list_push_back(&s->clean, &log->node);
@@ -131,7 +102,7 @@ static void add_log(struct store *s, struct log *log)
     pthread_mutex_unlock(&s->index_lock);
 }
 
-enum weir_status index_make_log(struct store *s, struct weir_slice name, uint64_t id,
+enum weir_status index_make_log(struct embedded *s, struct weir_slice name, uint64_t id,
                                 struct log **out)
 {
     struct log *log = log_new(name, id);
@@ -141,7 +112,7 @@ enum weir_status index_make_log(struct store *s, struct weir_slice name, uint64_
     return WEIR_OK;
 }
 
-enum weir_status index_load_log(struct store *s, struct weir_slice name, struct log **out)
+enum weir_status index_load_log(struct embedded *s, struct weir_slice name, struct log **out)
 {
     struct db_log row;
     const struct log *old = index_find(s, name);
@@ -159,7 +130,7 @@ enum weir_status index_load_log(struct store *s, struct weir_slice name, struct 
     return WEIR_OK;
 }
 
-void index_trim(struct store *s)
+void index_trim(struct embedded *s)
 {
     if (s->logs.len <= s->options.max_logs) return;
     pthread_mutex_lock(&s->index_lock);
@@ -175,59 +146,8 @@ void index_trim(struct store *s)
 
 /* ---- documents ---- */
 
-struct weir_slice overlay_key(char out[OVERLAY_KEY_BYTES], struct doc_key key)
-{
-    memcpy(out, key.kind.ptr, key.kind.len);
-    out[key.kind.len] = '\0';
-    memcpy(out + key.kind.len + 1, key.id.ptr, key.id.len);
-    return slice_of(out, key.kind.len + 1 + key.id.len);
-}
-
-struct pending_doc *pending_doc_new(struct doc_key key, struct weir_slice owner,
-                                    struct weir_slice body)
-{
-    char name[OVERLAY_KEY_BYTES];
-    struct weir_slice prefix = overlay_key(name, key);
-    struct pending_doc *d = mem_zalloc(sizeof *d + prefix.len + owner.len + body.len);
-    if (!d) return NULL;
-    d->refs = 1;
-    d->n_kind = (unsigned char)key.kind.len;
-    d->n_id = (unsigned char)key.id.len;
-    d->n_owner = (unsigned char)owner.len;
-    d->n_body = (uint32_t)body.len;
-    memcpy(d->bytes, prefix.ptr, prefix.len);
-    if (owner.len > 0) memcpy(d->bytes + prefix.len, owner.ptr, owner.len);
-    if (body.len > 0) memcpy(d->bytes + prefix.len + owner.len, body.ptr, body.len);
-    return d;
-}
-
-struct weir_slice pending_doc_key(const struct pending_doc *d)
-{
-    return slice_of(d->bytes, (size_t)d->n_kind + 1 + d->n_id);
-}
-
-size_t pending_doc_bytes(const struct pending_doc *d)
-{
-    return (size_t)d->n_kind + 1 + d->n_id + d->n_owner + d->n_body;
-}
-
-struct doc pending_doc_view(const struct pending_doc *d)
-{
-    const char *id = d->bytes + d->n_kind + 1;
-    return (struct doc){.kind = slice_of(d->bytes, d->n_kind),
-                        .id = slice_of(id, d->n_id),
-                        .owner = slice_of(id + d->n_id, d->n_owner),
-                        .body = slice_of(id + d->n_id + d->n_owner, d->n_body),
-                        .version = d->version};
-}
-
-void pending_doc_unref(struct pending_doc *d)
-{
-    if (d && --d->refs == 0) mem_free(d);
-}
-
 /* Out of the overlay; the settler may still have it. */
-static void forget_doc(struct store *s, struct pending_doc *d)
+static void forget_doc(struct embedded *s, struct pending_doc *d)
 {
     d->in_overlay = false;
     s->pending_bytes -= pending_doc_bytes(d) + PENDING_OVERHEAD;
@@ -235,7 +155,7 @@ static void forget_doc(struct store *s, struct pending_doc *d)
     pending_doc_unref(d);
 }
 
-void index_put_doc(struct store *s, struct pending_doc *d)
+void index_put_doc(struct embedded *s, struct pending_doc *d)
 {
     struct pending_doc *old = map_get(&s->overlay, pending_doc_key(d));
     enum weir_status st = map_put(&s->overlay, pending_doc_key(d), d);
@@ -246,7 +166,7 @@ void index_put_doc(struct store *s, struct pending_doc *d)
     add_pending(s, pending_doc_bytes(d));
 }
 
-void index_fini(struct store *s)
+void index_fini(struct embedded *s)
 {
     for (struct map_walk w = map_walk_begin(&s->logs); map_walk_next(&s->logs, &w);)
         log_free(w.value);

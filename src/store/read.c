@@ -8,13 +8,13 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
-#include "store/store_impl.h"
+#include "store/embedded_impl.h"
 
 enum { MAX_GATHER = 1024 /* chunks joined to one answer */ };
 
 /* ---- connections ---- */
 
-struct db_reader *store_take_reader(struct store *s)
+struct db_reader *embedded_take_reader(struct embedded *s)
 {
     pthread_mutex_lock(&s->reader_lock);
     struct db_reader *reader = ring_pop(&s->spares);
@@ -24,7 +24,7 @@ struct db_reader *store_take_reader(struct store *s)
     return st == WEIR_OK ? reader : NULL;
 }
 
-void store_give_reader(struct store *s, struct db_reader *reader)
+void embedded_give_reader(struct embedded *s, struct db_reader *reader)
 {
     pthread_mutex_lock(&s->reader_lock);
     enum weir_status st = ring_push(&s->spares, reader);
@@ -95,12 +95,13 @@ static struct log_state state_of(const struct log *log, int64_t now_ms)
         .exists = true, .is_sealed = log->is_sealed, .log_id = log->id, .last = log->last};
 }
 
-bool store_read_now(struct store *s, struct weir_slice name, uint64_t from, size_t max_bytes,
-                    struct log_read *out)
+bool embedded_read_now(struct store *store, struct weir_slice name, uint64_t from, size_t max_bytes,
+                       struct log_read *out)
 {
+    struct embedded *s = embedded_of(store);
     struct chunk *chunks[MAX_GATHER];
     unsigned n = 0;
-    int64_t now_ms = store_now_ms(s);
+    int64_t now_ms = embedded_now_ms(s);
     CHECK(from > 0);
     *out = (struct log_read){0};
     pthread_mutex_lock(&s->index_lock);
@@ -156,7 +157,7 @@ static enum weir_status add_row(void *user, uint64_t first, uint64_t last, struc
     return weir_buf_status(&g->bytes);
 }
 
-static void read_rows(struct store *s, struct db_reader *reader, uint64_t from, size_t max_bytes,
+static void read_rows(struct embedded *s, struct db_reader *reader, uint64_t from, size_t max_bytes,
                       struct log_read *out)
 {
     struct gathering g = {.from = from, .max_bytes = max_bytes};
@@ -181,23 +182,24 @@ static void read_rows(struct store *s, struct db_reader *reader, uint64_t from, 
     weir_buf_fini(&g.bytes);
 }
 
-static void find_state(struct store *s, struct db_reader *reader, struct weir_slice name,
+static void find_state(struct embedded *s, struct db_reader *reader, struct weir_slice name,
                        struct log_read *out)
 {
     struct db_log row;
     enum weir_status st = db_find_log(reader, name, &row);
     if (st == WEIR_NOT_FOUND) return;
     out->status = st;
-    if (st != WEIR_OK || row.expires_ms <= store_now_ms(s)) return;
+    if (st != WEIR_OK || row.expires_ms <= embedded_now_ms(s)) return;
     out->state = (struct log_state){
         .exists = true, .is_sealed = row.is_sealed, .log_id = row.id, .last = row.last};
 }
 
-void store_read(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
-                struct log_read *out)
+void embedded_read(struct store *store, struct weir_slice log, uint64_t from, size_t max_bytes,
+                   struct log_read *out)
 {
-    if (store_read_now(s, log, from, max_bytes, out)) return;
-    struct db_reader *reader = store_take_reader(s);
+    struct embedded *s = embedded_of(store);
+    if (embedded_read_now(&s->store, log, from, max_bytes, out)) return;
+    struct db_reader *reader = embedded_take_reader(s);
     if (!reader) {
         out->status = WEIR_IO;
         return;
@@ -206,12 +208,12 @@ void store_read(struct store *s, struct weir_slice log, uint64_t from, size_t ma
     if (!out->state.exists) find_state(s, reader, log, out);
     if (out->status == WEIR_OK && max_bytes > 0 && from <= out->state.last)
         read_rows(s, reader, from, max_bytes, out);
-    store_give_reader(s, reader);
+    embedded_give_reader(s, reader);
 }
 
 /* ---- reading for others ---- */
 
-static void add_job(struct store *s, struct job *job)
+static void add_job(struct embedded *s, struct job *job)
 {
     pthread_mutex_lock(&s->reader_lock);
     *s->jobs_end = job;
@@ -220,18 +222,19 @@ static void add_job(struct store *s, struct job *job)
     pthread_mutex_unlock(&s->reader_lock);
 }
 
-static void run_read(struct store *s, struct job *job)
+static void run_read(struct embedded *s, struct job *job)
 {
     struct read_job *r = CONTAINER_OF(job, struct read_job, job);
     struct log_read read;
-    store_read(s, slice_of(r->name, r->n_name), r->from, r->max_bytes, &read);
+    embedded_read(&s->store, slice_of(r->name, r->n_name), r->from, r->max_bytes, &read);
     r->done(r->user, &read);
     mem_free(r);
 }
 
-void store_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
-                      log_read_fn done, void *user)
+void embedded_read_later(struct store *store, struct weir_slice log, uint64_t from,
+                         size_t max_bytes, log_read_fn done, void *user)
 {
+    struct embedded *s = embedded_of(store);
     struct read_job *read = mem_zalloc(sizeof *read + log.len);
     if (!read) {
         struct log_read none = {.status = WEIR_NOMEM};
@@ -251,7 +254,7 @@ struct work_job {
     void *user;
 };
 
-static void run_work(struct store *s, struct job *job)
+static void run_work(struct embedded *s, struct job *job)
 {
     (void)s;
     struct work_job *w = CONTAINER_OF(job, struct work_job, job);
@@ -259,8 +262,9 @@ static void run_work(struct store *s, struct job *job)
     mem_free(w);
 }
 
-enum weir_status store_later(struct store *s, void (*work)(void *user), void *user)
+enum weir_status embedded_later(struct store *store, void (*work)(void *user), void *user)
 {
+    struct embedded *s = embedded_of(store);
     struct work_job *w = mem_zalloc(sizeof *w);
     if (!w) return WEIR_NOMEM;
     *w = (struct work_job){.job = {.run = run_work}, .work = work, .user = user};
@@ -268,7 +272,7 @@ enum weir_status store_later(struct store *s, void (*work)(void *user), void *us
     return WEIR_OK;
 }
 
-static struct job *next_job(struct store *s)
+static struct job *next_job(struct embedded *s)
 {
     pthread_mutex_lock(&s->reader_lock);
     while (!s->jobs && !s->readers_stop) pthread_cond_wait(&s->job_added, &s->reader_lock);
@@ -300,28 +304,21 @@ static WEIR_MUST_CHECK enum weir_status copy_doc(const struct pending_doc *d, st
     return WEIR_OK;
 }
 
-enum weir_status store_doc_get(struct store *s, struct doc_key key, struct doc *out)
+enum weir_status embedded_doc_get(struct store *store, struct doc_key key, struct doc *out)
 {
+    struct embedded *s = embedded_of(store);
     char name[OVERLAY_KEY_BYTES];
     enum weir_status st = WEIR_OK;
-    *out = (struct doc){0};
-    if (key.kind.len > STORE_NAME_BYTES || key.id.len > STORE_NAME_BYTES) return WEIR_NOT_FOUND;
     pthread_mutex_lock(&s->index_lock);
     const struct pending_doc *d = map_get(&s->overlay, overlay_key(name, key));
     if (d) st = d->is_removed ? WEIR_NOT_FOUND : copy_doc(d, out);
     pthread_mutex_unlock(&s->index_lock);
     if (d) return st;
-    struct db_reader *reader = store_take_reader(s);
+    struct db_reader *reader = embedded_take_reader(s);
     if (!reader) return WEIR_IO;
     st = db_get_doc(reader, key, out);
-    store_give_reader(s, reader);
+    embedded_give_reader(s, reader);
     return st;
-}
-
-void doc_fini(struct doc *d)
-{
-    mem_free(d->memory);
-    *d = (struct doc){0};
 }
 
 /* A listing under way: what the overlay has of the kind, sorted, and how far it got. */
@@ -378,7 +375,7 @@ static WEIR_MUST_CHECK enum weir_status remember_doc(struct listing *l, struct p
 }
 
 /* All of the kind, other owners' and removed ones too: they hide what the database says. */
-static WEIR_MUST_CHECK enum weir_status take_overlay(struct store *s, struct listing *l,
+static WEIR_MUST_CHECK enum weir_status take_overlay(struct embedded *s, struct listing *l,
                                                      struct weir_slice kind,
                                                      struct weir_slice after)
 {
@@ -428,16 +425,17 @@ static enum weir_status merge_doc(void *user, const struct doc *doc)
     return show(l, doc);
 }
 
-enum weir_status store_doc_list(struct store *s, const struct doc_query *query, doc_fn each,
-                                void *user)
+enum weir_status embedded_doc_list(struct store *store, const struct doc_query *query, doc_fn each,
+                                   void *user)
 {
+    struct embedded *s = embedded_of(store);
     struct listing l = {.owner = query->owner,
                         .left = query->limit,
                         .is_falling = query->is_falling,
                         .each = each,
                         .user = user};
     struct doc_query wider = *query;
-    struct db_reader *reader = store_take_reader(s);
+    struct db_reader *reader = embedded_take_reader(s);
     if (!reader) return WEIR_IO;
     enum weir_status st = take_overlay(s, &l, query->kind, query->after);
     if (st == WEIR_OK) {
@@ -447,10 +445,38 @@ enum weir_status store_doc_list(struct store *s, const struct doc_query *query, 
     }
     while (st == WEIR_OK && l.at < l.n_docs) st = show_pending(&l);
     if (l.is_full) st = WEIR_OK;
-    store_give_reader(s, reader);
+    embedded_give_reader(s, reader);
     pthread_mutex_lock(&s->index_lock);
     for (size_t i = 0; i < l.n_docs; i++) pending_doc_unref(l.docs[i]);
     pthread_mutex_unlock(&s->index_lock);
     mem_free(l.docs);
+    return st;
+}
+
+/* ---- passages ---- */
+
+/* Whether passages wait to be settled. */
+static bool has_pending(struct embedded *s)
+{
+    bool has = false;
+    pthread_mutex_lock(&s->index_lock);
+    struct map_walk w = map_walk_begin(&s->overlay);
+    while (!has && map_walk_next(&s->overlay, &w))
+        has = slice_eq(pending_doc_view(w.value).kind, passage_key((struct weir_slice){0}).kind);
+    pthread_mutex_unlock(&s->index_lock);
+    return has;
+}
+
+/* The index of words is the database's: passages that wait to be settled are settled first. */
+enum weir_status embedded_search(struct store *store, const struct passage_query *query,
+                                 passage_fn each, void *user)
+{
+    struct embedded *s = embedded_of(store);
+    enum weir_status st = has_pending(s) ? settle_and_wait(s) : WEIR_OK;
+    if (st != WEIR_OK) return st;
+    struct db_reader *reader = embedded_take_reader(s);
+    if (!reader) return WEIR_IO;
+    st = db_search(reader, query, each, user);
+    embedded_give_reader(s, reader);
     return st;
 }

@@ -18,7 +18,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 #include "store/db_vfs.h"
-#include "store/store_impl.h"
+#include "store/embedded_impl.h"
 
 enum {
     SWEEP_LOGS = 256, /* expired logs dropped at a time */
@@ -41,7 +41,7 @@ struct settling {
 
 /* ---- taking ---- */
 
-static void take_dirty(struct store *s, struct settling *t)
+static void take_dirty(struct embedded *s, struct settling *t)
 {
     list_init(&t->logs);
     list_init(&t->docs);
@@ -70,7 +70,7 @@ static void take_dirty(struct store *s, struct settling *t)
 /* ---- writing ---- */
 
 /* The lock is held: whether nobody waits for room yet, so that others may go first. */
-static bool has_time(const struct store *s)
+static bool has_time(const struct embedded *s)
 {
     return s->pending_bytes < s->options.pending_bytes / 4 * 3;
 }
@@ -105,7 +105,7 @@ static size_t gather_row(struct settling *t, size_t i, size_t n)
     return i;
 }
 
-static WEIR_MUST_CHECK enum weir_status write_chunks(struct store *s, struct settling *t,
+static WEIR_MUST_CHECK enum weir_status write_chunks(struct embedded *s, struct settling *t,
                                                      uint64_t log_id, size_t n)
 {
     enum weir_status st = WEIR_OK;
@@ -120,7 +120,7 @@ static WEIR_MUST_CHECK enum weir_status write_chunks(struct store *s, struct set
     return st;
 }
 
-static WEIR_MUST_CHECK enum weir_status write_log(struct store *s, struct settling *t,
+static WEIR_MUST_CHECK enum weir_status write_log(struct embedded *s, struct settling *t,
                                                   struct log *log)
 {
     struct db_log row;
@@ -135,14 +135,14 @@ static WEIR_MUST_CHECK enum weir_status write_log(struct store *s, struct settli
     return st;
 }
 
-static WEIR_MUST_CHECK enum weir_status write_doc(struct store *s, const struct pending_doc *d)
+static WEIR_MUST_CHECK enum weir_status write_doc(struct embedded *s, const struct pending_doc *d)
 {
     struct doc view = pending_doc_view(d);
     if (d->is_removed) return db_remove_doc(s->db, (struct doc_key){view.kind, view.id});
     return db_put_doc(s->db, &view);
 }
 
-static WEIR_MUST_CHECK enum weir_status write_all(struct store *s, struct settling *t)
+static WEIR_MUST_CHECK enum weir_status write_all(struct embedded *s, struct settling *t)
 {
     enum weir_status st = db_begin(s->db);
     if (st != WEIR_OK) return st;
@@ -162,7 +162,7 @@ static WEIR_MUST_CHECK enum weir_status write_all(struct store *s, struct settli
 /* ---- giving back ---- */
 
 /* Under the lock, as the next two. */
-static void give_log_back(struct store *s, struct log *log, bool is_settled)
+static void give_log_back(struct embedded *s, struct log *log, bool is_settled)
 {
     if (is_settled) index_forget_chunks(s, log, log->n_settling);
     if (log->is_dropped) index_forget_chunks(s, log, SIZE_MAX);
@@ -180,7 +180,7 @@ static void give_log_back(struct store *s, struct log *log, bool is_settled)
     }
 }
 
-static void give_doc_back(struct store *s, struct pending_doc *d, bool is_settled)
+static void give_doc_back(struct embedded *s, struct pending_doc *d, bool is_settled)
 {
     d->is_settling = false;
     if (d->in_overlay && is_settled) {
@@ -194,7 +194,7 @@ static void give_doc_back(struct store *s, struct pending_doc *d, bool is_settle
 }
 
 /* The drops that did not happen go before those that came meanwhile. */
-static void give_drops_back(struct store *s, struct settling *t)
+static void give_drops_back(struct embedded *s, struct settling *t)
 {
     if (t->n_dropped == 0) return;
     t->dropped = mem_realloc(t->dropped, (t->n_dropped + s->n_dropped) * sizeof *t->dropped);
@@ -207,7 +207,7 @@ static void give_drops_back(struct store *s, struct settling *t)
     t->dropped = NULL;
 }
 
-static void give_logs_back(struct store *s, struct settling *t, bool is_settled)
+static void give_logs_back(struct embedded *s, struct settling *t, bool is_settled)
 {
     while (!list_is_empty(&t->logs)) {
         struct list_node *n;
@@ -219,7 +219,7 @@ static void give_logs_back(struct store *s, struct settling *t, bool is_settled)
     }
 }
 
-static void give_back(struct store *s, struct settling *t, enum weir_status st)
+static void give_back(struct embedded *s, struct settling *t, enum weir_status st)
 {
     give_logs_back(s, t, st == WEIR_OK);
     pthread_mutex_lock(&s->index_lock);
@@ -247,8 +247,9 @@ void trims_free(struct trim *trims)
     }
 }
 
-enum weir_status store_trim(struct store *s, struct weir_slice log, uint64_t before)
+enum weir_status embedded_trim(struct store *store, struct weir_slice log, uint64_t before)
 {
+    struct embedded *s = embedded_of(store);
     struct trim *t = mem_alloc(sizeof *t + log.len);
     if (!t) return WEIR_NOMEM;
     *t = (struct trim){.before = before, .n_name = log.len};
@@ -260,7 +261,7 @@ enum weir_status store_trim(struct store *s, struct weir_slice log, uint64_t bef
     return WEIR_OK;
 }
 
-enum weir_status settle_now(struct store *s)
+enum weir_status settle_now(struct embedded *s)
 {
     struct settling t = {0};
     weir_buf_init(&t.row, STORE_COMMIT_BYTES * 4);
@@ -294,18 +295,19 @@ static enum weir_status drop_expired(void *store, const struct db_log *log)
 }
 
 /* Through the one door, like every other drop. */
-static void sweep(struct store *s)
+static void sweep(struct embedded *s)
 {
-    struct db_reader *reader = store_take_reader(s);
+    struct db_reader *reader = embedded_take_reader(s);
     if (!reader) return;
-    enum weir_status st = db_list_expired(reader, store_now_ms(s), SWEEP_LOGS, drop_expired, s);
+    enum weir_status st =
+        db_list_expired(reader, embedded_now_ms(s), SWEEP_LOGS, drop_expired, &s->store);
     (void)st; /* the next sweep comes soon */
-    store_give_reader(s, reader);
+    embedded_give_reader(s, reader);
 }
 
 /* ---- the thread ---- */
 
-void settle_ask(struct store *s)
+void settle_ask(struct embedded *s)
 {
     pthread_mutex_lock(&s->index_lock);
     s->settles_asked++;
@@ -313,7 +315,7 @@ void settle_ask(struct store *s)
     pthread_mutex_unlock(&s->index_lock);
 }
 
-enum weir_status settle_and_wait(struct store *s)
+enum weir_status settle_and_wait(struct embedded *s)
 {
     pthread_mutex_lock(&s->index_lock);
     uint64_t ticket = ++s->settles_asked;
@@ -325,14 +327,14 @@ enum weir_status settle_and_wait(struct store *s)
 }
 
 /* Whether the settler has something to do now; the lock is held. */
-static bool is_due(const struct store *s)
+static bool is_due(const struct embedded *s)
 {
     if (s->settler_stops || s->settles_asked > s->settles_ended) return true;
     return s->settle_status == WEIR_OK && s->pending_bytes >= s->options.pending_bytes / 2;
 }
 
 /* Waits until there is work, or until nothing may wait any longer. False: stop. */
-static bool wait_for_work(struct store *s, uint64_t *ticket)
+static bool wait_for_work(struct embedded *s, uint64_t *ticket)
 {
     struct timespec at = clock_deadline(STORE_IDLE_SETTLE_MS);
     int timed_out = 0;
@@ -354,7 +356,7 @@ static void give_way(void)
 
 void *settler_run(void *store)
 {
-    struct store *s = store;
+    struct embedded *s = store;
     bool goes_on = true;
     give_way();
     while (goes_on) {

@@ -7,7 +7,8 @@
  * that was appended. A document is bytes under (kind, id), with an owner and a version.
  * A commit is a list of appends, seals, drops and documents that happen all or not at all.
  *
- * 1. store_open() takes the folder, which no other process may have open, and recovers it.
+ * 1. store_open() takes the folder, which no other process may have open, and recovers it; or it
+ *    goes to a database that others may use at the same time, too: a store that is shared.
  * 2. commit_new(), commit_append() & co., store_commit(). `done` says how it went.
  * 3. store_read() and document functions, at any time, from any thread.
  * 4. store_close() when every commit's `done` was called.
@@ -29,7 +30,8 @@
  *   WEIR_NO_SPACE    the disk is full: room may come
  *   WEIR_BUSY        too much is waiting to be committed: try again
  *   WEIR_STORAGE     a write or a sync failed: nothing is accepted any more; reads go on.
- *                    Only closing and opening the store helps
+ *                    Only closing and opening the store helps. Of a shared store: not now;
+ *                    nothing of the commit happened, and the next one may do well
  *   WEIR_SHUTDOWN    the store is closing
  *   WEIR_LIMIT       larger than a ceiling below
  *   WEIR_CORRUPT, WEIR_IO, WEIR_NOMEM
@@ -54,13 +56,21 @@ enum {
 struct store;
 struct commit;
 struct doc;
+struct doc_key;
 struct log_state;
 
 /* ---- life ---- */
 
 enum store_durability { STORE_DURABLE_FULL, STORE_DURABLE_NORMAL };
 
-/* A log was made, advanced, was sealed or was dropped. */
+/*
+ * A log was made, advanced, was sealed or was dropped.
+ *
+ * One that is dropped may have log_id 0: when the store looked, there was none of this name, and it
+ * does not know which one had been there. That is a reason to look and no more, for another may
+ * have been made since: whoever knows of a log by this name reads the store again, which by then
+ * remembers nothing older.
+ */
 struct store_news {
     struct weir_slice log; /* its name */
     uint64_t log_id;       /* tells a log from an earlier one of the same name */
@@ -76,6 +86,15 @@ struct store_news {
  */
 typedef void (*store_news_fn)(void *user, const struct store_news *news, size_t n);
 
+/*
+ * Documents that other processes changed; n == 0: news of them were lost, any may have changed.
+ * Called by the committer's thread, of a shared store alone. Must be short.
+ */
+typedef void (*store_docs_fn)(void *user, const struct doc_key *keys, size_t n);
+
+typedef void (*store_log_fn)(void *arg, struct weir_slice log);
+enum { STORE_LOG_PARTS = 64 };
+
 /* 0 or NULL in any field means its default. */
 struct store_options {
     enum store_durability durability;
@@ -86,6 +105,12 @@ struct store_options {
     unsigned max_logs;      /* 65,536: logs remembered in memory beyond those with pending events */
     unsigned n_readers;     /* 2: threads that read for store_read_later() */
     store_news_fn on_news;
+    store_docs_fn on_docs;
+    /* Whether news of that log, made by others, are wanted; all when NULL. Any thread. */
+    bool (*wants_log)(void *user, struct weir_slice log);
+    /* Calls `each`, which is short, for the logs of one of STORE_LOG_PARTS parts of those that are
+     * wanted: now and then they are compared with what was told of them. Any thread. */
+    void (*each_log)(void *user, unsigned part, store_log_fn each, void *arg);
     void *user;
 };
 
@@ -95,15 +120,19 @@ struct store_error {
 };
 
 /*
- * Opens a store in `folder`, which is made if it is not there. WEIR_LOCKED when another
- * process has it, WEIR_NEWER when a newer weir wrote it.
+ * Opens the store at a place: a folder, which is made if it is not there, or the URL of a database
+ * of PostgreSQL ("postgres://…", "postgresql://…"). WEIR_LOCKED when another process has the
+ * folder, WEIR_NEWER when a newer weir wrote it.
  */
-WEIR_MUST_CHECK enum weir_status store_open(struct store **out, const char *folder,
+WEIR_MUST_CHECK enum weir_status store_open(struct store **out, const char *place,
                                             const struct store_options *options,
                                             struct store_error *error);
 
 /* Commits what is queued, settles and closes. NULL is allowed. */
 void store_close(struct store *s);
+
+/* Other processes may have it open, too. */
+bool store_is_shared(const struct store *s);
 
 /* ---- committing ---- */
 
@@ -163,7 +192,8 @@ void commit_remove(struct commit *c, struct doc_key key, int64_t expected_versio
  * and sees everything as it is after all commits before this one; it adds to the commit what
  * else is to happen and returns WEIR_OK, or it returns why nothing is to happen, which `done`
  * gets then. It may add commit_drop() only if `may_drop`, which takes a sync of its own. Must
- * be short.
+ * be short. It may be called more than once: when what it saw turns out to be old, what it added
+ * is taken back and it is asked again; the last call alone counts.
  */
 struct commit_view;
 typedef enum weir_status (*commit_decide_fn)(void *user, struct commit_view *view,
@@ -305,12 +335,28 @@ struct store_histogram {
     uint64_t sum;
 };
 
+/* Of a shared store: how it gets on with its databases. */
+struct store_shared_stats {
+    unsigned n_reading, max_reading; /* connections that read, and how many there may be */
+    uint64_t n_waits, n_busy;        /* reads that had to wait for one; that got none */
+    uint64_t n_conflicts;            /* batches that were decided again */
+    uint64_t n_alone;                /* batches that were decided while all others waited */
+    uint64_t n_connects, n_lost;     /* connections of the committer: made, lost */
+    uint64_t n_notes, n_fetches;     /* notifications heard; fetches of events because of them */
+    uint64_t n_news_lost;            /* times that anything may have changed unheard */
+    uint64_t n_listens;              /* connections of the listener that were made */
+    uint64_t n_standby_reads;        /* reads that a standby has answered */
+    uint64_t n_databases, n_away;    /* databases that it is on; that cannot be reached now */
+    bool is_listening;               /* news are heard */
+};
+
 struct store_stats {
     uint64_t n_commits, n_events, n_refused, n_syncs, n_settles, n_reads;
     uint64_t event_bytes, read_bytes, pending_bytes, queued_bytes;
     struct store_histogram batch_commits; /* commits in a sync */
     struct store_histogram commit_us;     /* from store_commit() to done */
     bool is_broken;
+    struct store_shared_stats shared;
 };
 
 void store_stats(struct store *s, struct store_stats *out);

@@ -226,6 +226,9 @@ static enum weir_status decide_append(void *user, struct commit_view *view, stru
     struct stream_append *a = user;
     struct stream_log_text log;
     struct seen seen;
+    a->outcome = STREAM_DONE;
+    a->is_closed = false;
+    a->last = a->told_epoch = a->told_seq = 0;
     enum weir_status st = look(view, a->name, &seen);
     if (st == WEIR_NOT_FOUND || (st == WEIR_OK && !is_usable(&seen.record, a->now_ms)))
         return refuse(&a->outcome, STREAM_NOT_FOUND);
@@ -244,7 +247,6 @@ static enum weir_status decide_append(void *user, struct commit_view *view, stru
     update_record(a, c, &seen);
     if (a->closes) commit_seal(c, stream_log_name(&log, a->name), -1);
     a->is_closed = a->closes;
-    a->outcome = STREAM_DONE;
     return WEIR_OK;
 }
 
@@ -285,7 +287,7 @@ static enum weir_status refuse_existing(struct stream_create *create, const stru
     if (r->is_gone) return refuse(&create->outcome, STREAM_GONE);
     if (record_is_expired(r, create->now_ms)) return refuse(&create->outcome, STREAM_EXPIRED);
     if (r->is_copying || !is_as_wanted(create, r)) return refuse(&create->outcome, STREAM_DIFFERS);
-    create->last = seen->log.last;
+    create->last_there = seen->log.last;
     create->is_closed = r->is_closed;
     create->type_len = r->type.len < STREAM_TYPE_BYTES ? r->type.len : STREAM_TYPE_BYTES;
     memcpy(create->type, r->type.ptr, create->type_len);
@@ -315,6 +317,8 @@ static enum weir_status decide_create(void *user, struct commit_view *view, stru
     struct stream_create *create = user;
     struct stream_log_text log;
     struct seen seen;
+    create->outcome = STREAM_DONE;
+    create->is_closed = false;
     enum weir_status st = look(view, create->name, &seen);
     if (st == WEIR_OK) return refuse_existing(create, &seen);
     if (st != WEIR_NOT_FOUND) return st;
@@ -328,7 +332,6 @@ static enum weir_status decide_create(void *user, struct commit_view *view, stru
     create->wanted.created_ms = create->wanted.touched_ms = create->now_ms;
     put_record(c, create->name, &create->wanted, DOC_MUST_BE_NEW);
     create->is_closed = create->wanted.is_closed;
-    create->outcome = STREAM_DONE;
     return WEIR_OK;
 }
 
@@ -341,6 +344,7 @@ void stream_create_commit(struct commit *c, struct stream_create *create)
 static WEIR_MUST_CHECK enum weir_status look_at_copy(struct stream_create *create,
                                                      struct commit_view *view, struct seen *seen)
 {
+    create->outcome = STREAM_DONE;
     enum weir_status st = look(view, create->name, seen);
     if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
     bool is_ours = st == WEIR_OK && seen->record.is_copying &&
@@ -356,7 +360,6 @@ static enum weir_status decide_copy(void *user, struct commit_view *view, struct
     if (st != WEIR_OK) return st;
     seen.record.touched_ms = create->now_ms;
     put_record(c, create->name, &seen.record, seen.doc.version);
-    create->outcome = STREAM_DONE;
     return WEIR_OK;
 }
 
@@ -377,7 +380,6 @@ static enum weir_status decide_copied(void *user, struct commit_view *view, stru
     put_record(c, create->name, &seen.record, seen.doc.version);
     if (seen.record.is_closed) commit_seal(c, stream_log_name(&log, create->name), -1);
     create->is_closed = seen.record.is_closed;
-    create->outcome = STREAM_DONE;
     return WEIR_OK;
 }
 
@@ -413,6 +415,7 @@ static enum weir_status decide_delete(void *user, struct commit_view *view, stru
     struct stream_delete *d = user;
     struct stream_log_text log;
     struct seen seen;
+    d->outcome = STREAM_DONE;
     enum weir_status st = look(view, d->name, &seen);
     if (st == WEIR_NOT_FOUND) return refuse(&d->outcome, STREAM_NOT_FOUND);
     if (st != WEIR_OK) return st;
@@ -422,7 +425,6 @@ static enum weir_status decide_delete(void *user, struct commit_view *view, stru
     if (!is_meant || (seen.record.is_copying && !d->only_copying && !is_expired))
         return refuse(&d->outcome, STREAM_NOT_FOUND);
     if (seen.log.exists) commit_drop(c, stream_log_name(&log, d->name));
-    d->outcome = STREAM_DONE;
     if (seen.record.n_forks > 0) {
         seen.record.is_gone = true;
         put_record(c, d->name, &seen.record, seen.doc.version);

@@ -98,7 +98,8 @@ struct stream_create {
     int64_t now_ms;
 
     enum stream_outcome outcome;
-    uint64_t last; /* of the one that existed */
+    uint64_t last;       /* the caller's */
+    uint64_t last_there; /* of the one that existed */
     bool is_closed;
     char type[STREAM_TYPE_BYTES]; /* of the one that existed */
     size_t type_len;

@@ -96,7 +96,7 @@ static enum weir_status read_turn(struct replay *r)
     struct weir_slice status = weir_json_text(weir_json_get_str(r->turn, "status"));
     if (!weir_slice_is(status, "completed") && !weir_slice_is(status, "failed"))
         return WEIR_CONFLICT;
-    r->guard = turn_values_of(r->turns, r->id);
+    r->guard = call_values_of(&r->turns->values, r->id);
     st = read_doc(r, context_key(r->id), &r->context, NULL);
     if (st == WEIR_OK) st = flow_each_step(r->turns->store, r->id, add_step, r);
     if (st == WEIR_OK) st = calls_each(r->turns->store, r->id, 0, add_call, r);
@@ -221,7 +221,7 @@ static enum weir_status compare_requests(struct replay *r, const struct call_fou
     struct weir_buf body;
     weir_buf_init(&body, STORE_DOC_BYTES);
     enum weir_status st = WEIR_OK;
-    if (r->guard) st = turn_values_redact_again(r->guard, request, &body);
+    if (r->guard) st = call_values_redact_again(r->guard, request, &body);
     else model_request_put(&body, request);
     if (st == WEIR_OK) st = weir_buf_status(&body);
     if (st == WEIR_OK) call_hash(hash, weir_buf_slice(&body));
@@ -252,7 +252,7 @@ static enum weir_status case_ask(void *user, const struct model_request *request
     enum weir_status st = compare_requests(r, f, request, place);
     *answer = &f->answer;
     if (st == WEIR_OK && r->guard)
-        st = turn_values_restore(r->guard, &r->arena, &f->answer, answer);
+        st = call_values_restore(r->guard, &r->arena, &f->answer, answer);
     return st;
 }
 

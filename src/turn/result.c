@@ -46,12 +46,13 @@ static void put_agents(struct weir_buf *out, const struct outputs *o)
     weir_json_put_end_array(out);
 }
 
-static void put_fact_sheet(struct weir_buf *out, const struct weir_json *validation)
+/* A list that a step brought; an empty one where it brought none. */
+static void put_list(struct weir_buf *out, const struct weir_json *output, const char *key)
 {
-    weir_json_put_key(out, "fact_sheet");
-    const struct weir_json *sheet = weir_json_get_str(validation, "fact_sheet");
-    if (weir_json_type_of(sheet) == WEIR_JSON_ARRAY) {
-        weir_json_put_value(out, sheet);
+    weir_json_put_key(out, key);
+    const struct weir_json *list = weir_json_get_str(output, key);
+    if (weir_json_type_of(list) == WEIR_JSON_ARRAY) {
+        weir_json_put_value(out, list);
         return;
     }
     weir_json_put_begin_array(out);
@@ -80,7 +81,8 @@ void result_put(struct weir_buf *out, const struct outputs *o, double cost_usd, 
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "answer");
     weir_json_put_string(out, text_of(get(o, "synthesis"), "answer"));
-    put_fact_sheet(out, validation);
+    put_list(out, get(o, "synthesis"), "numbers");
+    put_list(out, validation, "fact_sheet");
     put_agents(out, o);
     put_validator(out, validation);
     weir_json_put_key(out, "cost_usd");

@@ -71,8 +71,8 @@ static enum weir_status case_ask(void *user, const struct model_request *request
 {
     struct work *w = user;
     const struct call_found *f;
-    struct work_values who = {w->step, w->asker, w->c.arena};
-    enum weir_status st = turn_values_ask(w->asker->user, &who, request, agent, &f, answer);
+    struct values_asker who = {w->step, w->asker, w->c.arena};
+    enum weir_status st = call_values_ask(w->asker->user, &who, request, agent, &f, answer);
     if (st == WEIR_OK && f->call.ended_ms > f->call.began_ms)
         w->c.waited_ms += (uint64_t)(f->call.ended_ms - f->call.began_ms);
     return st;
@@ -167,7 +167,7 @@ struct lane {
 
 struct attempt {
     struct list_node node;
-    struct turn_values values;
+    struct call_values values;
     agent_fn fn; /* NULL: step 4, whose output has one member for each agent */
     size_t n;
     struct lane lanes[];
@@ -180,7 +180,7 @@ static struct attempt *attempt_new(struct flow_step *s, agent_fn fn, size_t n)
     if (!a) return NULL;
     a->fn = fn;
     a->n = n;
-    turn_values_init(&a->values, t);
+    call_values_init(&a->values, &t->values, flow_id(s));
     for (size_t i = 0; i < n; i++) {
         asker_init(&a->lanes[i].asker, &t->host, s, (unsigned)i);
         a->lanes[i].asker.user = &a->values;
@@ -197,7 +197,7 @@ static void attempt_free(struct attempt *a)
         asker_fini(&a->lanes[i].asker);
         weir_buf_fini(&a->lanes[i].out);
     }
-    turn_values_fini(&a->values);
+    call_values_fini(&a->values);
     mem_free(a);
 }
 
@@ -370,7 +370,7 @@ static enum weir_status work_as_main(struct agent_case *c, struct weir_buf *out)
 {
     const struct work *w = c->user;
     const char *agent = main_agent(w->outputs);
-    CHECK(agent); /* or the step would not apply */
+    if (!agent) return WEIR_STORAGE; /* it was there when the step was begun */
     return agent_work(c, agent, case_question(w->outputs, c, agent), out);
 }
 
@@ -385,6 +385,10 @@ static void support(struct flow_step *s)
     const char *names[MAX_SUPPORTING];
     struct outputs outputs = outputs_of(s);
     size_t n = supporting_agents(&outputs, names);
+    if (n == 0) { /* there were some when the step was begun */
+        fail_step(s, WEIR_STORAGE, weir_status_text(WEIR_STORAGE));
+        return;
+    }
     struct attempt *a = attempt_new(s, NULL, n);
     for (size_t i = 0; a && i < n; i++) a->lanes[i].agent = names[i];
     begin(s, a);

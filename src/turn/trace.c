@@ -6,8 +6,11 @@
  *    "steps":[{"name","number","started_at","ended_at","attempts","cost_usd","input","output",
  *              "error","model_calls":[{"purpose","provider","model","request","content",…}…]}…],
  *    "agents":[{"agent","step","question","summary","findings"}…],
+ *    "findings":[{"id","kind","claim","metric","metric_y","lag","window","verdict","assessment"}…],
  *    "gates":[{"finding_id","gate","verdict",…}…],"critic":[{"finding_id","verdict",…}…],
  *    "flagged":[…],"removed":[…]}
+ *
+ * A brief one has steps without input, output and model_calls.
  *
  * The input of a step is put together again: it is the request, what of the person's memory the
  * turn was given, and what the steps before it brought. Nothing else goes into a step but the data.
@@ -33,6 +36,7 @@ struct tracing {
     } steps[FLOW_STEPS];
     size_t n_steps;
     double cost_usd;
+    bool is_brief;
 };
 
 static void put_time(struct weir_buf *out, const char *key, int64_t ms)
@@ -155,10 +159,10 @@ static enum weir_status add_step(void *user, const struct flow_step_info *info)
     weir_json_put_uint(t->out, info->attempts);
     weir_json_put_key(t->out, "cost_usd");
     weir_json_put_double(t->out, info->cost_usd);
-    put_input(t);
-    put_member(t->out, "output", output);
+    if (!t->is_brief) put_input(t);
+    if (!t->is_brief) put_member(t->out, "output", output);
     put_failure(t->out, info->failure);
-    st = put_calls(t, info->number);
+    if (!t->is_brief) st = put_calls(t, info->number);
     if (st != WEIR_OK) return st;
     weir_json_put_end_object(t->out);
     t->cost_usd = usd_sum(t->cost_usd, info->cost_usd);
@@ -180,8 +184,9 @@ static const struct weir_json *output_of(const struct tracing *t, const char *st
 
 /* ---- what the steps say, side by side ---- */
 
-static void put_agent(struct weir_buf *out, const char *step, const struct weir_json *result)
+static void put_agent(const struct tracing *t, const char *step, const struct weir_json *result)
 {
+    struct weir_buf *out = t->out;
     if (weir_json_type_of(result) != WEIR_JSON_OBJECT) return;
     weir_json_put_begin_object(out);
     put_member(out, "agent", weir_json_get_str(result, "agent"));
@@ -194,17 +199,48 @@ static void put_agent(struct weir_buf *out, const char *step, const struct weir_
     weir_json_put_end_object(out);
 }
 
-static void put_agents(const struct tracing *t)
+typedef void (*result_fn)(const struct tracing *t, const char *step,
+                          const struct weir_json *result);
+
+/* A list made of what the agents brought, in the order in which they ran. */
+static void put_results(const struct tracing *t, const char *key, result_fn put)
 {
     const struct weir_json *v = weir_json_first(output_of(t, "run_supporting_agents"));
-    weir_json_put_key(t->out, "agents");
+    weir_json_put_key(t->out, key);
     weir_json_put_begin_array(t->out);
-    for (; v; v = weir_json_next(v)) put_agent(t->out, "run_supporting_agents", v);
-    put_agent(t->out, "run_main_agent", output_of(t, "run_main_agent"));
+    for (; v; v = weir_json_next(v)) put(t, "run_supporting_agents", v);
+    put(t, "run_main_agent", output_of(t, "run_main_agent"));
     v = weir_json_first(weir_json_get_str(output_of(t, "reflection"), "follow_ups"));
-    for (; v; v = weir_json_next(v))
-        put_agent(t->out, "reflection", weir_json_get_str(v, "result"));
+    for (; v; v = weir_json_next(v)) put(t, "reflection", weir_json_get_str(v, "result"));
     weir_json_put_end_array(t->out);
+}
+
+/* The finding as the gates left it; NULL: they have not run. */
+static const struct weir_json *checked_of(const struct tracing *t, struct weir_slice id)
+{
+    const struct weir_json *list = weir_json_get_str(output_of(t, "validation_gates"), "findings");
+    for (const struct weir_json *f = weir_json_first(list); f; f = weir_json_next(f))
+        if (slice_eq(weir_json_text(weir_json_get_str(f, "id")), id)) return f;
+    return NULL;
+}
+
+static void put_findings_of(const struct tracing *t, const char *step,
+                            const struct weir_json *result)
+{
+    static const char *const keys[] = {"id",       "kind", "claim", "metric",
+                                       "metric_y", "lag",  "window"};
+    const struct weir_json *f = weir_json_first(weir_json_get_str(result, "findings"));
+    (void)step;
+    for (; f; f = weir_json_next(f)) {
+        const struct weir_json *id = weir_json_get_str(f, "id");
+        const struct weir_json *checked = checked_of(t, weir_json_text(id));
+        weir_json_put_begin_object(t->out);
+        for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+            put_member(t->out, keys[i], weir_json_get_str(f, keys[i]));
+        put_member(t->out, "verdict", weir_json_get_str(checked, "verdict"));
+        put_member(t->out, "assessment", weir_json_get_str(checked, "assessment"));
+        weir_json_put_end_object(t->out);
+    }
 }
 
 /* An object's members behind the id of its finding. */
@@ -276,7 +312,8 @@ static enum weir_status put_trace(struct tracing *t, struct store *store, struct
     weir_json_put_end_array(out);
     weir_json_put_key(out, "cost_usd");
     weir_json_put_double(out, t->cost_usd);
-    put_agents(t);
+    put_results(t, "agents", put_agent);
+    put_results(t, "findings", put_findings_of);
     put_checks(t);
     put_list(t, "flagged");
     put_list(t, "removed");
@@ -284,10 +321,14 @@ static enum weir_status put_trace(struct tracing *t, struct store *store, struct
     return weir_buf_status(out);
 }
 
-enum weir_status turn_trace(struct store *store, struct weir_slice id, struct weir_buf *out)
+enum weir_status turn_trace(struct store *store, struct weir_slice id, bool is_brief,
+                            struct weir_buf *out)
 {
-    struct tracing t = {
-        .out = out, .store = store, .id = id, .doc = weir_json_doc_new(VALUES_BYTES)};
+    struct tracing t = {.out = out,
+                        .store = store,
+                        .id = id,
+                        .doc = weir_json_doc_new(VALUES_BYTES),
+                        .is_brief = is_brief};
     if (!t.doc) return WEIR_NOMEM;
     enum weir_status st = load(&t, store, turn_key(id), &t.turn);
     if (st == WEIR_OK) st = load(&t, store, context_key(id), &t.context);

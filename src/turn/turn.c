@@ -209,6 +209,7 @@ enum weir_status turn_draft_init(struct turn_draft *d, struct turns *t,
                              .messages = r->messages};
     turn_put(&d->turn, &view);
     put_input(&d->input, r, created_at);
+    d->input_len = d->input.len;
     st = weir_buf_status(&d->turn);
     return st == WEIR_OK ? weir_buf_status(&d->input) : st;
 }
@@ -246,6 +247,8 @@ enum weir_status turn_draft_decide(struct turn_draft *d, struct commit_view *vie
     enum weir_status st = find_slot(d, view, &slot);
     if (st != WEIR_OK) return st;
     CHECK(slot > 0);
+    d->input.len = d->input_len;
+    d->input.status = WEIR_OK;
     weir_buf_printf(&d->input, ",\"slot\":%u}", slot);
     st = weir_buf_status(&d->input);
     if (st != WEIR_OK) return st;
@@ -256,6 +259,5 @@ enum weir_status turn_draft_decide(struct turn_draft *d, struct commit_view *vie
                                .owner = owner,
                                .log = turn_log(log, id),
                                .input = weir_buf_slice(&d->input)};
-    flow_add_run(c, &run, d->created_ms);
-    return WEIR_OK;
+    return flow_add_run(c, &run, d->created_ms);
 }

@@ -52,6 +52,7 @@ struct turns_options {
     double max_turn_usd;  /* no call begins when a turn has cost this: it fails; 0: no cap */
     unsigned pace_ms;     /* before each step, so that people can watch; 0: none */
     unsigned n_threads;   /* for steps: one for each processor */
+    unsigned lease_ms;    /* of a node that is silent; 0: flow's own */
     const struct clock *clock;
     const struct trace *trace;
     /* Whom agents ask; NULL: they are on their own. Borrowed from turns_new() to turns_stop(); to
@@ -86,6 +87,7 @@ struct turn_draft {
     char owner[TURN_OWNER_BYTES];
     struct weir_buf turn;  /* the Turn, queued: what is answered */
     struct weir_buf input; /* of its run, but for the place and the end */
+    size_t input_len;      /* up to there */
     int64_t created_ms;
 };
 
@@ -139,11 +141,11 @@ static inline bool turn_has_ended(enum turn_status status)
 void turns_cancel(struct turns *t, struct weir_slice id, commit_done_fn done, void *user);
 
 /*
- * Everything that is known of how a turn came about, as JSON (docs/turns.md). May wait for the
- * disk. WEIR_NOT_FOUND, WEIR_LIMIT.
+ * Everything that is known of how a turn came about, as JSON (docs/turns.md); brief: without what
+ * went in and out of each step. May wait for the disk. WEIR_NOT_FOUND, WEIR_LIMIT.
  */
 WEIR_MUST_CHECK enum weir_status turn_trace(struct store *store, struct weir_slice id,
-                                            struct weir_buf *out);
+                                            bool is_brief, struct weir_buf *out);
 
 /*
  * Runs the steps of an ended turn again from `from` on (empty: from the first), each on what was
@@ -156,5 +158,11 @@ WEIR_MUST_CHECK enum weir_status turn_replay(struct turns *t, struct weir_slice 
 
 /* Somebody's data have changed: what is in memory of them is read anew from now on. */
 void turns_data_changed(struct turns *t);
+/* Another node has put or removed a document; kind empty: any may have changed. Short. */
+void turns_docs_changed(struct turns *t, struct weir_slice kind, struct weir_slice id);
+/* As flow_drain(). */
+bool turns_drain(struct turns *t, unsigned grace_ms);
+/* As flow_is_giving(). */
+bool turns_are_given(struct turns *t);
 
 void turns_stats(struct turns *t, struct flow_stats *out);

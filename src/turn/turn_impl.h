@@ -12,7 +12,6 @@
  *   remember.c  memory: what a turn is given, what it leaves
  *   pace.c      waiting before steps
  *   trace.c     how a turn came about
- *   values.c    what is private in what leaves for models
  */
 #pragma once
 
@@ -22,9 +21,8 @@
 #include "agent/path.h"
 #include "base/list.h"
 #include "base/ulid.h"
-#include "call/ask.h"
+#include "call/values.h"
 #include "data/shelf.h"
-#include "shield/guard.h"
 #include "turn/turn.h"
 
 /* ---- turn.c ---- */
@@ -126,58 +124,10 @@ struct turns {
     struct ulid_source ids;
     unsigned n_slots; /* places of an owner that may be taken: from other settings, too */
     struct call_host host;
+    struct values_home values;
     pthread_mutex_t attempts_lock;
     struct list attempts; /* at steps, all that there are */
 };
-
-/* ---- values.c ---- */
-
-enum { VALUES_OLD = 512 };
-
-/* Of an attempt at a step, shared by its parts. */
-struct turn_values {
-    struct turns *turns;
-    /* A copy of the guard that does not change, the newest; it lasts as long as this. Read without
-     * the lock, for its readers have one of the workflows' engine. */
-    _Atomic(struct guard *) leaving;
-    pthread_mutex_t lock; /* over all below */
-    struct guard *guard;  /* NULL: nobody has asked yet */
-    uint64_t version;     /* of which there is a copy */
-    struct guard *old[VALUES_OLD];
-    unsigned n_old;
-};
-void turn_values_init(struct turn_values *v, struct turns *t);
-void turn_values_fini(struct turn_values *v);
-
-/* Who asks. */
-struct work_values {
-    struct flow_step *step;
-    struct asker *asker;
-    struct arena *arena;
-};
-/*
- * asker_ask() with placeholders in place of what is private; the answer has the values again, and
- * lives as long as the arena. WEIR_UNPROCESSABLE: the policy forbids it.
- */
-WEIR_MUST_CHECK enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
-                                                 const struct model_request *request,
-                                                 const char *agent, const struct call_found **found,
-                                                 const struct model_answer **answer);
-/* How many of the first bytes end outside of a placeholder that may be coming. */
-size_t turn_values_ready(struct turn_values *v, struct weir_slice text);
-void turn_values_restore_text(struct turn_values *v, struct weir_slice text, struct weir_buf *out);
-
-/* The guard of a turn, as it is stored; the caller frees it. NULL: there is none, or no key to it.
- */
-struct guard *turn_values_of(const struct turns *t, struct weir_slice turn);
-/* The answer as agents know it; lives as long as the arena. */
-WEIR_MUST_CHECK enum weir_status turn_values_restore(const struct guard *g, struct arena *arena,
-                                                     const struct model_answer *answer,
-                                                     const struct model_answer **out);
-/* What would be recorded of a request: model_request_put() with placeholders. */
-WEIR_MUST_CHECK enum weir_status turn_values_redact_again(struct guard *g,
-                                                          const struct model_request *request,
-                                                          struct weir_buf *body);
 
 /* ---- steps.c ---- */
 

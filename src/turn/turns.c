@@ -193,11 +193,13 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
 
 /* ---- what agents say, and what it costs ---- */
 
-static void put_thought(struct asker *a, struct weir_buf *json, struct weir_slice text)
+static void put_thought(struct asker *a, struct weir_buf *json, enum model_delta kind,
+                        struct weir_slice text)
 {
+    (void)kind;
     struct weir_buf restored;
     weir_buf_init(&restored, STORE_FRAME_BYTES / 8);
-    turn_values_restore_text(a->user, text, &restored);
+    call_values_restore_text(a->user, text, &restored);
     weir_json_put_begin_object(json);
     weir_json_put_key(json, "agent");
     weir_json_put_str(json, a->call.agent);
@@ -209,7 +211,7 @@ static void put_thought(struct asker *a, struct weir_buf *json, struct weir_slic
 
 static size_t ready(struct asker *a, struct weir_slice text, bool is_last)
 {
-    return is_last ? text.len : turn_values_ready(a->user, text);
+    return is_last ? text.len : call_values_ready(a->user, text);
 }
 
 static void put_warning(struct asker *a, struct weir_buf *json, double cost_usd)
@@ -253,6 +255,11 @@ static void set_options(struct turns *t, const struct turns_options *o)
                                  .shows_thinking = true,
                                  .put_warning = put_warning};
     call_host_init(&t->host);
+    t->values = (struct values_home){.store = t->store,
+                                     .models = o->models,
+                                     .policy = o->policy,
+                                     .vault = o->vault,
+                                     .path = "turn"};
 }
 
 enum weir_status turns_new(struct turns **out, struct store *store, const struct turns_options *o)
@@ -273,6 +280,7 @@ enum weir_status turns_new(struct turns **out, struct store *store, const struct
                                 .n_workflows = 1,
                                 .n_threads = t->options.n_threads,
                                 .max_runs = 2 * TURNS_IN_FLIGHT,
+                                .lease_ms = t->options.lease_ms,
                                 .clock = t->options.clock,
                                 .trace = t->options.trace};
     enum weir_status st = WEIR_OK;
@@ -345,6 +353,22 @@ void turns_cancel(struct turns *t, struct weir_slice id, commit_done_fn done, vo
 void turns_data_changed(struct turns *t)
 {
     atomic_fetch_add(&checked(t)->shelf.generation, 1);
+}
+
+void turns_docs_changed(struct turns *t, struct weir_slice kind, struct weir_slice id)
+{
+    const struct doc_key key = {kind, id};
+    flow_docs_changed(checked(t)->flow, &key, kind.len > 0 ? 1 : 0);
+}
+
+bool turns_drain(struct turns *t, unsigned grace_ms)
+{
+    return flow_drain(checked(t)->flow, grace_ms);
+}
+
+bool turns_are_given(struct turns *t)
+{
+    return flow_is_giving(checked(t)->flow);
 }
 
 void turns_stats(struct turns *t, struct flow_stats *out)

@@ -15,34 +15,19 @@ import subprocess
 import tempfile
 import time
 
-from misbehaving import (N_EVENTS, SSE, Follower, Site, Skip, both, equal, event, events, expect,
-                         follow, head, said, script, tls_context)
+from misbehaving import (KIBIBYTE, MEBIBYTE, N_EVENTS, PAGE, SSE, Follower, Site, Skip, both, equal, event, events,
+                         expect, failing, follow, head, put_comments, said, script, tls_context, trickled, undisturbed,
+                         whole)
 from cutter import Cutter
 from support import PATIENCE, WAIT_S, Server, case, main
 from turn_rules import new_turn, read_events
-
-KIBIBYTE = 1024
-MEBIBYTE = KIBIBYTE * KIBIBYTE
-PAGE = b"<html><h1>502 Bad Gateway</h1></html>"
-
-
-def whole(told, _site):
-    told.whole()
-
-
-def failing(name, text="", http_status=None, n_asked=None):
-    def check(told, site):
-        told.failed(name, text, http_status)
-        if n_asked is not None:
-            equal(len(site.requests), n_asked, "requests")
-    return check
 
 
 # ---- stalls ----
 
 @case
 def stall_before_the_head_is_given_up_and_tried_again():
-    both(script(lambda c: c.stall()), whole, first_byte_ms=50)
+    both(script(lambda c: c.stall()), whole, first_byte_ms=150, retries="forever")
 
 
 @case
@@ -51,7 +36,7 @@ def stall_within_the_head_is_given_up_without_a_watchdog():
         def play(conn, part=part):
             conn.put(part)
             conn.stall()
-        both(script(play), whole, first_byte_ms=50)
+        both(script(play), whole, first_byte_ms=150, retries="forever")
 
 
 @case
@@ -60,7 +45,7 @@ def stall_within_and_behind_events_is_the_watchdogs():
         def play(conn, part=part):
             conn.put(head(), part)
             conn.stall()
-        both(script(play), whole, idle_ms=60)
+        both(script(play), whole, idle_ms=150, retries="forever")
 
 
 @case
@@ -68,7 +53,7 @@ def stall_behind_the_last_event_is_nobodys_business():
     def play(conn):
         conn.put(head(), events())
         conn.stall()
-    both(play, lambda told, site: (whole(told, site), equal(told.errors, [])))
+    both(play, undisturbed)
 
 
 @case
@@ -83,39 +68,30 @@ def stall_of_a_refusals_page_is_not_waited_for():
         equal([error[1] for error in told.errors], ["502", "404"])
         told.failed("upstream_unavailable", http=404)
         equal(told.bodies, [PAGE.decode()] * 2)
-    both(script(page("502 Bad Gateway"), page("404 Not Found")), check, first_byte_ms=80)
-    both(page("200 OK"), failing("unsupported_media_type", "no event stream", 200, 1), first_byte_ms=80)
+    both(script(page("502 Bad Gateway"), page("404 Not Found")), check, first_byte_ms=int(3000 * PATIENCE))
+    both(page("200 OK"), failing("unsupported_media_type", "no event stream", 200, 1), first_byte_ms=int(3000 * PATIENCE))
 
 
 @case
 def comments_without_end_are_life_and_take_no_memory():
     def play(conn):
         conn.put(head())
-        line = b": hb\n" * (64 * KIBIBYTE // 5)
-        for _ in range(400):  # 25 MB
-            conn.put(line)
+        put_comments(conn)
         for _ in range(5):
             time.sleep(0.05)
             conn.put(b": hb\n")
         conn.put(events())
 
     def check(told, site):
-        whole(told, site)
-        equal(told.errors, [])
+        undisturbed(told, site)
         if not is_slow():
             expect(told.peak_kb < 40 * KIBIBYTE, "its memory", told.peak_kb)
-    both(play, check, idle_ms=1000)
+    both(play, check, idle_ms=int(WAIT_S * 1000))
 
 
 @case
 def trickle_of_single_bytes_is_the_same_stream():
-    def play(conn):
-        conn.trickle(head("200 OK", SSE, "Transfer-Encoding: chunked"))
-        for i in range(1, N_EVENTS + 1):
-            piece = event(i)
-            conn.trickle(b"%x\r\n%s\r\n" % (len(piece), piece))
-        conn.trickle(b"0\r\n\r\n")
-    both(play, lambda told, site: (whole(told, site), equal(told.errors, [])))
+    both(trickled(*(event(i) for i in range(1, N_EVENTS + 1))), undisturbed)
 
 
 # ---- what comes again ----
@@ -232,7 +208,7 @@ def page_between_two_halves_loses_nothing():
 def retry_after_is_obeyed_within_reason():
     date = email.utils.formatdate(time.time() + 3600, usegmt=True)
     past = email.utils.formatdate(time.time() - 3600, usegmt=True)
-    for value, least, most in (("1", 1000, 1000), ("0", 100, 1000), ("100000000", 60000, 60000),
+    for value, least, most in (("1", 1000, 1000), ("0", 0, 1000), ("100000000", 60000, 60000),
                                ("99999999999999999999999", 60000, 60000), (date, 60000, 60000), (past, 0, 1000),
                                ("-5", 0, 1000), ("soon", 0, 1000), ("1.5", 0, 1500), ("", 0, 1000)):
         with Site(said(head("429 Too Many", None, f"Retry-After: {value}", "Content-Length: 0"))) as site:
@@ -324,11 +300,11 @@ def odd_forms_of_answers_are_read_or_told():
                  b"HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nContent-Type: text/html\r\n\r\n" + head() + body,
                  head("200 OK", SSE, "X-Folded: a,", " b") + body,
                  head("200 OK", SSE, "Transfer-Encoding: chunked") + b"%X ;x=y\r\n%s\r\n0\r\nX: y\r\n\r\n" % (len(body), body)):
-        both(said(good), lambda told, site: (whole(told, site), equal(told.errors, [])))
+        both(said(good), undisturbed)
     both(script(said(head("200 OK", SSE, "Content-Length: 0")), said(head("200 OK", SSE, "Content-Length: 10"), event(1)),
                 said(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n" + body),
                 lambda c: (c.put(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\n\r\n"), c.stall())),
-         whole, first_byte_ms=100)
+         whole, first_byte_ms=100, retries="forever")
 
 
 # ---- sizes ----
@@ -496,7 +472,7 @@ def model_is_asked_twice_only_before_its_first_byte():
         both(first, check, kind="model", body="{}")
 
     def stall(conn):
-        conn.put(head(), MODEL[:5])
+        conn.put(head() + MODEL[:5])
         conn.stall()
     both(stall, failing("request_timeout", n_asked=1), kind="model", body="{}", idle_ms=60)
 
@@ -513,7 +489,8 @@ def model_that_sends_an_error_is_not_asked_again():
 def aborted(follower, n_events=0):
     told = follower.abort().end()
     equal((told.closed, told.n_events), (None, n_events))
-    expect(told.aborted_us[0] <= 100_000 * PATIENCE, "microseconds until it was closed", told.aborted_us)
+    # What it was in would have lasted much longer; how quick it is, is measured elsewhere.
+    expect(told.aborted_us[0] <= 2_000_000 * PATIENCE, "microseconds until it was closed", told.aborted_us)
 
 
 @case
@@ -590,7 +567,7 @@ def slow_reader_costs_no_memory_and_no_event():
         equal((told.closed, told.n_events, told.errors), ("ok", 600, []))
         if not is_slow():
             expect(told.peak_kb < 30 * KIBIBYTE, "its memory", told.peak_kb)
-    both(play, check, slow_ms=1, quiet=1, idle_ms=2000)
+    both(play, check, slow_ms=1, quiet=1, idle_ms=int(WAIT_S * 1000))
 
 
 # ---- HTTP/2 ----

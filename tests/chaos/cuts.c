@@ -139,6 +139,8 @@ static void on_gap(void *user, uint64_t first_seq, uint64_t last_seq)
 static void open_run(struct herd *h, struct run *r)
 {
     char url[64];
+    /* A machine that stalls makes the short limits of these end more attempts than the wire does.
+     */
     bool may_stall = r->plan.seed != 0 || r->plan.end == WIRE_STALL;
     snprintf(url, sizeof url, "http://127.0.0.1:%u/%u", h->wire.port, r->number);
     wire_plan(&h->wire, r->number, &r->plan);
@@ -148,7 +150,7 @@ static void open_run(struct herd *h, struct run *r)
         .id = weir_slice_of("turn_1"),
         .key = weir_slice_of("a-key"),
         .body = weir_slice_of("{}"),
-        .retry = {.max_retries = r->plan.seed != 0 ? WEIR_RETRY_FOREVER : 0,
+        .retry = {.max_retries = may_stall ? WEIR_RETRY_FOREVER : 0,
                   .initial_ms = PAUSE_MS,
                   .max_ms = PAUSE_MS},
         .limits = {.first_byte_ms = may_stall ? IDLE_MS : 0, .idle_ms = may_stall ? IDLE_MS : 0},

@@ -15,6 +15,9 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "serve"))
 from support import WAIT_S, Closed, Skip, equal, expect, make_certificate, program  # noqa: E402
 
 N_EVENTS = 6
+KIBIBYTE = 1024
+MEBIBYTE = KIBIBYTE * KIBIBYTE
+PAGE = b"<html><h1>502 Bad Gateway</h1></html>"
 SSE = "text/event-stream"
 LAST = {"turn": "turn.completed", "chat": "done"}
 
@@ -161,19 +164,21 @@ class Follower:
     """The program, and the lines it prints."""
 
     def __init__(self, url, env=None, **options):
+        self.kind = options.get("kind", "turn")
+        self.lines = []
+        self.changed = threading.Condition()
+        self.child = subprocess.Popen(self.command(url, options), stdin=subprocess.PIPE,
+                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                      encoding="utf-8", errors="replace", env={**os.environ, **(env or {})})
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def command(self, url, options):
         path = pathlib.Path(program()).parent / "tests" / "chaos-follow"
         if not os.access(path, os.X_OK):
             raise Skip("tests/chaos-follow is not built")
         usual = {"initial_ms": 1, "max_ms": 2, **options}
         words = [f"{name}={value}" for name, value in usual.items()]
-        wrapper = os.environ.get("WEIR_WRAPPER", "").split()
-        self.kind = options.get("kind", "turn")
-        self.lines = []
-        self.changed = threading.Condition()
-        self.child = subprocess.Popen([*wrapper, path, f"url={url}", *words], stdin=subprocess.PIPE,
-                                      stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                      encoding="utf-8", errors="replace", env={**os.environ, **(env or {})})
-        threading.Thread(target=self._read, daemon=True).start()
+        return [*os.environ.get("WEIR_WRAPPER", "").split(), path, f"url={url}", *words]
 
     def _read(self):
         for line in self.child.stdout:
@@ -285,6 +290,42 @@ def script(*plays, kind="turn"):
 
 def said(*pieces):
     return lambda conn: conn.put(*pieces)
+
+
+def trickled(*pieces):
+    """Byte by byte, each piece a chunk."""
+    def play(conn):
+        conn.trickle(head("200 OK", SSE, "Transfer-Encoding: chunked"))
+        for piece in pieces:
+            conn.trickle(b"%x\r\n%s\r\n" % (len(piece), piece))
+        conn.trickle(b"0\r\n\r\n")
+    return play
+
+
+def put_comments(conn):
+    """25 MB of nothing but life."""
+    line = b": hb\n" * (64 * KIBIBYTE // 5)
+    for _ in range(400):
+        conn.put(line)
+
+
+# ---- what is to be seen ----
+
+def whole(told, _site):
+    told.whole()
+
+
+def undisturbed(told, site):
+    whole(told, site)
+    equal(told.errors, [])
+
+
+def failing(name, text="", http_status=None, n_asked=None):
+    def check(told, site):
+        told.failed(name, text, http_status)
+        if n_asked is not None:
+            equal(len(site.requests), n_asked, "requests")
+    return check
 
 
 def tls_context(folder):

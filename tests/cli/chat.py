@@ -148,6 +148,12 @@ class Stand(http.server.ThreadingHTTPServer):
     def cancels(self):
         return [at for path, _, at in self.posts if path.endswith("/cancel")]
 
+    def wait_cancels(self):
+        deadline = time.monotonic() + terminal.PATIENCE_S
+        while not self.cancels() and time.monotonic() < deadline:
+            time.sleep(0.01)
+        return self.cancels()
+
     def close(self):
         self.over.set()
         self.shutdown()
@@ -317,9 +323,9 @@ class Tests(terminal.Tests):
         self.golden(chat, "draft", all_lines=False)
         chat.keys("Enter")
         self.count.check(chat.wait_text("Enter sends this when the answer is there"), "Enter waits")
-        chat.tmux("resize-window", "-x", "40", "-y", "12")
+        chat.resize(40, 12)
         self.golden(chat, "draft_narrow", all_lines=False)
-        chat.tmux("resize-window", "-x", "80", "-y", "24")
+        chat.resize(80, 24)
         self.count.check(chat.wait_text("when the answer is there"), "it is wide again", chat.screen())
         stand.tell(story.say(ANSWER[60:]) + story.end(), is_end=True)
         self.count.check(chat.wait_text("/trace shows every step"), "it ends", chat.screen())
@@ -357,6 +363,7 @@ class Tests(terminal.Tests):
         print(f"cancelled {1000 * (stand.cancels()[0] - began):.0f} ms after the keys were sent")
         self.golden(chat, "cancelled", all_lines=False)  # though the server says no more of it
         stand.tell(None)
+        self.count.check(chat.wait(stand.pieces.empty), "the stream that was left ends")
         chat.keys("Enter")
         stand.tell(Story().whole("Answered."), is_end=True)
         self.count.check(chat.wait_text("Answered."), "the chat goes on")
@@ -387,8 +394,7 @@ class Tests(terminal.Tests):
                          "Ctrl-C twice leaves", chat.screen())
 
     def test_cancel_states(self):
-        """The second Escape gives the prompt, or the end, within a tenth of a second, whatever the
-        server does. The best of three counts, for the machine may be busy."""
+        """The second Escape gives the prompt, or the end, at once, whatever the server does."""
         for command in ("chat", "ask"):
             for state in ("is told", "says nothing", "is mute", "is gone", "ends every stream"):
                 best = 9.9
@@ -413,9 +419,9 @@ class Tests(terminal.Tests):
                         own.read_to(b"press Esc again")
                     began = time.monotonic()
                     own.write(keys)
-                    own.read_to(b"cancelled")
-                    best = min(best, time.monotonic() - began)
-                    self.count.check(own.wait() == status, "its status", keys)
+                    if b"cancelled" in own.read_to(b"cancelled"):
+                        best = min(best, time.monotonic() - began)
+                        self.count.check(own.wait() == status, "its status", keys)
                 stand.over.set()
                 stand.close()
                 if best <= CANCEL_S:
@@ -445,14 +451,16 @@ class Tests(terminal.Tests):
             own.read_to(b"press Esc again")
             began = time.monotonic()
             own.write(b"\x1b")
-            own.read_to(b"cancelled")
-            took_s = time.monotonic() - began
+            # The second Escape may have come too late to be one; then nothing is said of what follows it.
+            is_cancelled = b"cancelled" in own.read_to(b"cancelled")
+            took_s = time.monotonic() - began if is_cancelled else 9.9
+            if is_cancelled and state != "is gone":
+                self.count.check(stand.wait_cancels(), f"{command}: the server is asked, which {state}")
             stand.over.set()
-            if command == "ask":
+            if is_cancelled and command == "ask":
                 self.count.check(own.wait() == 1, f"ask: the status when the server {state}")
         stand.tell(None)
         if state != "is gone":
-            self.count.check(stand.cancels(), f"{command}: the server is asked, which {state}")
             stand.close()
         return took_s
 

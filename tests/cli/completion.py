@@ -16,8 +16,8 @@ import tempfile
 
 from support import Counter, program, run
 
-# Whose output is JSON without being asked, or nobody's but a server's log (--log json).
-SPEAKS_JSON_ALWAYS = {"decode", "gate", "stat", "serve"}
+# Whose output is JSON without being asked.
+SPEAKS_JSON_ALWAYS = {"decode", "gate", "stat"}
 
 
 def commands_of(weir):

@@ -79,6 +79,18 @@ def walk_turns(w):
     w.go("memory", n_lines=0)
 
 
+def walk_sessions(w):
+    session = w.go("session", "new", "--title", "Sundays")[0].get("session", {}).get("id", "")
+    w.count.check(re.fullmatch("ses_[0-9A-Z]{26}", session) is not None, "a session was made", session)
+    w.go("session", "list")
+    for words in (("show",), ("fork",), ("rename", "x"), ("pin",), ("unpin",), ("abort",)):
+        w.go("session", words[0], session, *words[1:])
+    w.go("session", "steer", session, "x", codes=(1,))
+    w.go("session", "send", session, "remember that I run on Sundays")
+    w.go("session", "approve", "ap_nothing", codes=(1,), n_lines=0)
+    w.go("session", "delete", session)
+
+
 def walk_server(w):
     key = w.go("key", "create", "--scopes", "read,write,admin")[0]
     w.go("key", "list")
@@ -111,6 +123,14 @@ def walk_texts(w):
     w.go("documents")
     w.go("documents", "search", "visits")
     w.go("shield", "scan", data=b"Write to alice@example.org\n")
+
+
+def walk_clock(w):
+    job = w.go("cron", "add", "@daily", "How did I sleep?")[0]["job"]
+    w.go("cron")
+    w.go("cron", "remove", job["id"])
+    w.go("skills", n_lines=0)
+    w.go("skills", "reject", "skl_x", codes=(1,))
 
 
 class Loose(http.server.BaseHTTPRequestHandler):
@@ -153,7 +173,7 @@ def main():
     count = Counter()
     with tempfile.TemporaryDirectory() as root:
         w = Walk(weir, root, count)
-        for walk in (walk_data, walk_turns, walk_server, walk_texts, walk_loose):
+        for walk in (walk_data, walk_turns, walk_sessions, walk_server, walk_texts, walk_clock, walk_loose):
             walk(w)
         names = {value["command"] for value in w.go("completion", n_lines=20)}
     count.check(names == w.seen | ALWAYS, "every command was walked", names ^ (w.seen | ALWAYS))

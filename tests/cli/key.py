@@ -102,7 +102,7 @@ def check_default(weir, count, folder):
 
 
 def check_usage(weir, count, folder):
-    cases = [([], "create, list or revoke"), (["make"], "create, list or revoke"),
+    cases = [([], "create, list, revoke or link"), (["make"], "create, list, revoke or link"),
              (["create", "word"], "one word too many"), (["create", "--scopes", "all"], "--scopes"),
              (["create", "--scopes", ""], "--scopes"), (["create", "--rate", "fast"], "--rate"),
              (["create", "--rate", "-1"], "--rate"), (["create", "--rate"], "needs a value"),

@@ -366,6 +366,39 @@ def check_signals(weir, count, top):
                     f"{server.child.returncode} {server.said()}")
 
 
+def check_drain(weir, count, top):
+    """One server alone: nobody takes its work, so that ends there, and nothing is begun."""
+    folder = os.path.join(top, "drain")
+    question = {"messages": [{"role": "user", "content": "thanks!"}]}
+    with Server(weir, folder, "--open", "--turn-pace", "1m", "--grace", "1s") as server:
+        status, answer = server.ask("POST", "/v1/turns", question)
+        turn = json.loads(answer)["id"]
+        count.check(server.ask("POST", "/v1/drain", {})[0] == 403 and
+                    server.ask("GET", "/readyz")[0] == 200, "nobody drains it over the network")
+        result = run(weir, "serve", "--drain", "--data", folder, "--wait", "300ms", "--json")
+        wanted = {"drained": False, "others": False, "turns": 1, "sessions": 0, "chats": 0, "imports": 0}
+        count.check(result.code == 1 and json.loads(result.out) == wanted and "1 turn" in result.err,
+                    "what is left when the time is over", f"{result.out} {result.err}")
+        count.check(server.ask("GET", "/readyz")[0] == 503 and server.ask("GET", "/healthz")[0] == 200,
+                    "it lives and is not ready")
+        status, answer = server.ask("POST", "/v1/turns", question)
+        count.check(status == 503 and b"shutting_down" in answer, "no new turn", f"{answer}")
+        count.check(server.ask("POST", "/v1/streams/demo", 1)[0] == 201 and
+                    server.ask("GET", "/v1/streams/demo?live=false")[0] == 200, "streams go on")
+        server.ask("POST", f"/v1/turns/{turn}/cancel")
+        result = run(weir, "serve", "--drain", "--data", folder)
+        count.check(result.code == 0 and b"no work is left" in result.out and "no other server" in result.err,
+                    "it waits for the end of what is under way", f"{result.out} {result.err}")
+    count.check(server.child.returncode == 0, "SIGTERM ends it", server.said())
+    with Server(weir, folder, "--open") as server:
+        count.check(server.ask("GET", "/readyz")[0] == 200, "the next one is ready")
+    result = run(weir, "serve", "--drain", "--data", folder)
+    count.check(result.code == 1 and "no server runs" in result.err, "there is none to be drained", result.err)
+    for words in (("--wait", "1"), ("--json",), ("--drain", "--open"), ("--drain", "--listen=127.0.0.1:0")):
+        result = run(weir, "serve", "--data", folder, *words)
+        count.check(result.code == 2 and "--drain" in result.err, f"wrong usage: {words}", result.err)
+
+
 def main():
     weir = program()
     count = Counter()
@@ -382,6 +415,7 @@ def main():
         check_usage(weir, count)
         check_documents(weir, count, top)
         check_signals(weir, count, top)
+        check_drain(weir, count, top)
     return count.finish()
 
 

@@ -66,7 +66,7 @@ def check_damage(weir, count, folder):
 
 
 def check_usage(weir, count, folder):
-    cases = [([], "check or backup"), (["look"], "check or backup"), (["backup"], "which file"),
+    cases = [([], "check, backup, copy"), (["look"], "check, backup, copy"), (["backup"], "which file"),
              (["check", "x"], "one word too many"), (["backup", "a", "b"], "one word too many")]
     for words, complaint in cases:
         result = run(weir, "store", *words, "--data", folder)

@@ -24,7 +24,7 @@ from support import ROOT, Counter, program, run
 
 GOLDEN = ROOT / "tests/cli/terminal"
 PEOPLE = ROOT / "tests/data/people"
-PATIENCE_S = 15 * float(os.environ.get("WEIR_PATIENCE", "1"))
+PATIENCE_S = 60 * float(os.environ.get("WEIR_PATIENCE", "1"))
 GATES = ["sample_size", "construct_validity", "effect_vs_noise", "bootstrap",
          "subgroup_consistency", "method_triangulation", "discriminative_power"]
 
@@ -195,10 +195,26 @@ class Terminal:
     def keys(self, *keys):
         self.tmux("send-keys", *keys)
 
+    def tty(self):
+        return self.tmux("display-message", "-p", "#{pane_tty}").strip()
+
+    def resize(self, columns, rows):
+        """
+        The child stands still until the size is also what the terminal says of itself: tmux wraps the
+        lines at once and tells later, and whoever draws in between draws on other lines than it knows.
+        """
+        child = self.child()
+        os.kill(child, signal.SIGSTOP)
+        self.tmux("resize-window", "-x", str(columns), "-y", str(rows))
+        size = f"{rows} {columns}\n"
+        is_so = self.wait(lambda: subprocess.run(["stty", "size", "-F", self.tty()], capture_output=True, text=True,
+                                                 check=False).stdout == size)
+        os.kill(child, signal.SIGCONT)
+        return is_so
+
     def modes(self):
         """The terminal's own, and the cursor and wrapping as tmux sees them."""
-        tty = self.tmux("display-message", "-p", "#{pane_tty}").strip()
-        stty = subprocess.run(["stty", "-g", "-F", tty], capture_output=True, text=True,
+        stty = subprocess.run(["stty", "-g", "-F", self.tty()], capture_output=True, text=True,
                               check=False).stdout.strip()
         return stty, self.tmux("display-message", "-p", MODES).strip()
 
@@ -311,9 +327,9 @@ class Tests:
         terminal = Terminal(self.weir)
         terminal.feed(turn.start() + turn.work() + turn.say(ANSWER[:CUT]))
         self.golden(terminal, "middle_answer", all_lines=False)
-        terminal.tmux("resize-window", "-x", "40", "-y", "12")
+        terminal.resize(40, 12)
         self.golden(terminal, "resize_narrow", all_lines=False)
-        terminal.tmux("resize-window", "-x", "100", "-y", "30")
+        terminal.resize(100, 30)
         self.golden(terminal, "resize_wide", all_lines=False)
         terminal.feed(turn.say(ANSWER[CUT:]) + turn.finish(ANSWER))
         terminal.end_input()

@@ -10,6 +10,7 @@
 
 #include <weir/buf.h>
 
+#include "base/fault.h"
 #include "base/slice.h"
 #include "conform/engine.h"
 #include "store/store.h"
@@ -20,6 +21,8 @@
 static struct store *open_with(const char *folder, const struct store_options *options)
 {
     struct store *s = NULL;
+    /* What a view shows is looked at here, and calls in vain are shown something else. */
+    fault_arm(FAULT_DECIDE, 0, FAULT_ONCE);
     T_EQ(engine_open(&s, folder, options), WEIR_OK);
     return s;
 }
@@ -875,6 +878,40 @@ TEST(a_decision_never_sees_an_old_version)
             doc_fini(&doc);
         }
     }
+    store_close(s);
+}
+
+/* ---- calls that do not count ---- */
+
+static enum weir_status count_and_say(void *user, struct commit_view *view, struct commit *c)
+{
+    unsigned *n_calls = user;
+    struct doc doc;
+    ++*n_calls;
+    commit_append(c, SLICE("a"), SLICE("data: x\n\n"));
+    enum weir_status st = commit_view_doc(view, note("n"), &doc);
+    if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
+    commit_put(c, note("n"), doc.version, SLICE(""), SLICE("{}"));
+    /* What it adds in vain may be more than any commit can hold. */
+    if (*n_calls % 2 == 1 && fault_count(FAULT_DECIDE) > 0)
+        commit_append(c, SLICE(""), SLICE("no frame"));
+    return WEIR_OK;
+}
+
+TEST(only_the_last_call_of_a_decision_counts)
+{
+    struct store *s = open_with(t_temp_dir(), NULL);
+    unsigned n_calls = 0;
+    struct doc doc;
+    fault_arm(FAULT_DECIDE, 1, FAULT_FROM);
+    for (int i = 0; i < 5; i++) T_EQ(decide(s, false, count_and_say, &n_calls), WEIR_OK);
+    bool calls_twice = fault_count(FAULT_DECIDE) > 0;
+    fault_arm(FAULT_DECIDE, 0, FAULT_ONCE);
+    T_OK(calls_twice ? n_calls == 10 : n_calls >= 5);
+    T_EQ(state_of(s, "a").last, 5);
+    T_EQ(store_doc_get(s, note("n"), &doc), WEIR_OK);
+    T_EQ(doc.version, 5);
+    doc_fini(&doc);
     store_close(s);
 }
 

@@ -408,7 +408,12 @@ TEST(a_backup_finds_what_the_store_finds)
     snprintf(copy, sizeof copy, "%s/copy", folder);
     T_EQ(mkdir(copy, 0700), 0);
     snprintf(path, sizeof path, "%s/weir.db", copy);
-    T_EQ(store_backup(s, path, &error), WEIR_OK);
+    T_EQ(store_backup(s, path, &error), engine_backs_up ? WEIR_OK : WEIR_NOT_IMPLEMENTED);
+    if (!engine_backs_up) {
+        T_OK(error.text[0] != '\0');
+        store_close(s);
+        return;
+    }
     store_close(s);
     s = open_store(copy);
     expect(s, "needle", "a:t|<needle>; ");

@@ -4,6 +4,8 @@
 
 #include <stdio.h>
 
+const bool engine_backs_up = true;
+
 enum weir_status engine_open(struct store **out, const char *folder,
                              const struct store_options *options)
 {

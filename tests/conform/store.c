@@ -10,6 +10,7 @@
 
 #include "base/slice.h"
 #include "conform/engine.h"
+#include "store/commit_impl.h"
 #include "t.h"
 
 /* ---- helpers ---- */
@@ -366,6 +367,33 @@ TEST(a_dropped_log_is_gone_and_its_name_begins_anew)
         check_counted(s, name, 1, 100);
         store_close(s);
     }
+}
+
+/* As the sweep does it, of logs that were there when it looked. */
+TEST(logs_are_dropped_by_their_ids_as_far_as_they_are_there)
+{
+    struct store *s = open_store(t_temp_dir());
+    for (int i = 0; i < 3; i++) append_n(s, (const char *[]){"a", "b", "c"}[i], 2);
+    uint64_t ids[] = {state_of(s, "a").log_id, state_of(s, "b").log_id, state_of(s, "c").log_id};
+    T_EQ(drop(s, "b").status, WEIR_OK);
+    append_n(s, "b", 1); /* another one */
+    struct commit *c = commit_new(0);
+    commit_drop_id(c, SLICE("a"), ids[0]);
+    commit_drop_id(c, SLICE("b"), ids[1]);
+    commit_drop_id(c, SLICE("nothing"), 77);
+    commit_drop_id(c, SLICE("c"), ids[2]);
+    commit_expect(c, SLICE("b"), 5); /* is not so: all of it is taken back */
+    T_OK(store_commit_wait(s, c).status != WEIR_OK);
+    check_counted(s, "a", 2, 100);
+    c = commit_new(0);
+    commit_drop_id(c, SLICE("a"), ids[0]);
+    commit_drop_id(c, SLICE("b"), ids[1]);
+    commit_drop_id(c, SLICE("nothing"), 77);
+    commit_drop_id(c, SLICE("c"), ids[2]);
+    T_EQ(store_commit_wait(s, c).status, WEIR_OK);
+    T_OK(!state_of(s, "a").exists && !state_of(s, "c").exists);
+    check_counted(s, "b", 1, 100);
+    store_close(s);
 }
 
 TEST(a_commit_may_not_drop_what_it_appends_to)

@@ -41,7 +41,7 @@ KEY = "sk-for-tests-0123456789"
 # One with supporting agents, so that two ask at once.
 QUESTIONS = ["What was my average resting heart rate in March 2025?",
              "Plan my deep sleep recovery"]
-CANCEL_S = 1.0 * PATIENCE
+CANCEL_S = 10 * PATIENCE
 N_CALLS = 100
 
 

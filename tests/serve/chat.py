@@ -316,13 +316,17 @@ def conversations_are_listed_read_and_deleted():
         for _ in range(5):
             page = server.ask("GET", f"/v1/conversations?limit=2{cursor}").json()
             equal(set(page), {"conversations", "next"})
+            for row in page["conversations"]:
+                equal(set(row), {"id", "agentId", "createdAt", "updatedAt", "running", "closed", "title", "messages"})
+                equal((row["title"], row["running"], row["closed"]), (f"Number {made.index(row['id'])}", False, False))
             seen += [row["id"] for row in page["conversations"]]
             if page["next"] is None:
                 break
             cursor = f"&cursor={page['next']}"
         equal(sorted(seen), sorted(made), "each once")
         one = server.ask("GET", f"/v1/conversations/{made[0]}").json()
-        equal(set(one), {"id", "agentId", "createdAt", "updatedAt", "messages"})
+        equal(set(one), {"id", "agentId", "createdAt", "updatedAt", "running", "closed", "title", "remembered", "messages"})
+        equal((one["title"], one["remembered"]), ("Number 0", None))
         equal([(row["role"], row["content"]) for row in one["messages"]],
               [("user", "Number 0"), ("assistant", LONG), ("user", "Once more"), ("assistant", LONG)])
         # All messages again, and one more, are one more.
@@ -423,14 +427,35 @@ def reply_that_nobody_reads_is_cancelled_when_the_grace_is_over():
 
 
 @case
+def reply_is_cancelled_at_once_by_whoever_may():
+    upstream = shared()
+    upstream.control(default=answers(LONG, after=3, end="stall"))
+    with ChatServer(upstream, is_open=False) as server:
+        ann, bob = keyed(server, "ann", "bob")
+        server.key = ann
+        with server.send("Hello") as reply:
+            seen, path = [reply.next()], f"/v1/conversations/{reply.conversation}/cancel"
+            server.key = bob
+            refused(server.ask("POST", path), 404, "not_found")
+            server.key = ann
+            equal(server.ask("POST", path).status, 204)
+            seen += reply.rest()
+        equal(only(check_whole(seen), "error")["code"], "cancelled")
+        wait_until(lambda: upstream.seen(outcome="left"), "the model's call is given up")
+        # There is none any more, which is as wished.
+        equal(server.ask("POST", path).status, 204)
+        refused(server.ask("POST", "/v1/conversations/conv_nobody/cancel"), 404, "not_found")
+
+
+@case
 def reader_that_comes_back_in_time_keeps_the_reply():
     upstream = shared()
     upstream.rules((1, answers(LONG, hold_first="go")))
-    with ChatServer(upstream, "--chat-grace", "2s") as server:
+    with ChatServer(upstream, "--chat-grace", "8s") as server:
         with server.send("Hello") as reply:
             conversation = reply.conversation
         with Reply(server, target=f"/ai/chat?conversationId={conversation}") as reply:
-            threading.Timer(2.5, lambda: upstream.control(release=["go"])).start()
+            threading.Timer(8.5, lambda: upstream.control(release=["go"])).start()
             equal(check_whole(reply.rest())[-1].type, "done")
 
 

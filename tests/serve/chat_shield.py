@@ -9,7 +9,7 @@ import pathlib
 import threading
 import time
 
-from chat_support import DIRECT, ChatServer, answers, check_whole, only, text_of, types_of, wire
+from chat_support import DIRECT, ChatServer, Reply, answers, check_whole, only, text_of, types_of, wire
 from model_support import Upstream
 from support import JSON_FIELDS, case, equal, expect, main, make_key, refused, to_json, wait_until
 
@@ -268,6 +268,9 @@ def what_cannot_be_decided_is_not_found_alike():
         reply, events = asking(server)
         expired = events[-1].data["decisionId"]
         equal(only(finish(reply, events), "dlp_blocked")["reason"], "timeout")
+        server.stop()
+        server.options[server.options.index("400ms")] = "600s"
+        server.start()
         reply, events = asking(server)
         used = events[-1].data["decisionId"]
         server.key = bob
@@ -283,6 +286,35 @@ def what_cannot_be_decided_is_not_found_alike():
             error = refused(answer, 404, "not_found")
             equal(error["message"], "there is no such decision to be taken", name)
             equal([field for field, _ in answer.fields], [field for field, _ in foreign.fields], name)
+
+
+@case
+def an_open_question_says_until_when():
+    with ChatServer(shared(), "--chat-decision", "600s", policy=ASK, is_open=False) as server:
+        ann, bob = [make_key(server, "--owner", owner) for owner in ("ann", "bob")]
+        server.key = ann
+        reply, events = asking(server)
+        decision = events[-1].data["decisionId"]
+        asked = server.ask("GET", f"/api/chat/dlp-decision/{decision}").json()
+        deadline = asked.pop("deadlineAt")
+        equal(asked, {"decisionId": decision, "conversationId": reply.conversation, "messageId": reply.message})
+        expect(deadline.endswith("Z"), "a time", deadline)
+        # A title is the user's own words, also where placeholders are stored.
+        [row] = server.ask("GET", "/v1/conversations").json()["conversations"]
+        equal((row["title"], row["running"]), (QUESTION, True))
+        server.kill()
+        server.start()
+        equal(server.ask("GET", f"/api/chat/dlp-decision/{decision}").json()["deadlineAt"], deadline)
+        server.key = bob
+        foreign = server.ask("GET", f"/api/chat/dlp-decision/{decision}")
+        server.key = ann
+        equal(server.decide(decision, "redact", rememberForConversation=True).status, 200)
+        for name in (decision, NOBODY, "x", "dlp_" + "x" * 100):
+            answer = server.ask("GET", f"/api/chat/dlp-decision/{name}")
+            equal(refused(answer, 404, "not_found")["message"], refused(foreign, 404, "not_found")["message"], name)
+        with Reply(server, target=f"/ai/chat?conversationId={reply.conversation}") as again:
+            again.rest()
+        equal(server.ask("GET", f"/v1/conversations/{reply.conversation}").json()["remembered"], "redact")
 
 
 @case

@@ -46,7 +46,7 @@ class Reply(Conn):
     """A reader of a reply, by POST or GET."""
 
     def __init__(self, server, method="GET", target="/ai/chat", fields=(), body=None, version="1.1", key=None):
-        super().__init__(server)
+        super().__init__(server, method=method)
         typed = JSON_FIELDS if body is not None else []
         data = to_json(body) if body is not None and not isinstance(body, bytes) else body
         self.send(request_bytes(method, target, [("Accept", "text/event-stream"), *typed, *fields], data,

@@ -27,6 +27,7 @@ def table_becomes_results_as_they_were_printed():
         equal((report["new"], report["duplicates"], report["refused"]), (4, 0, 0))
         labs = {lab["label"]: lab for lab in report["data"]}
         ldl = labs["LDL"]
+        equal((ldl["title"], labs["Zonulin"]["title"]), ("LDL cholesterol", None))
         equal((ldl["analyte"], ldl["unit"], ldl["printed"], ldl["range"], ldl["flag"], ldl["date"]),
               ("ldl", "mg/dL", "3.1 mmol/L", "<3.0", "H", "2025-02-01"))
         expect(abs(ldl["value"] - 119.9) < 0.1, "mg/dL", ldl)

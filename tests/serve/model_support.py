@@ -24,7 +24,7 @@ KEY_ENV = "WEIR_TEST_KEY"
 KEY = "sk-test/" + secrets.token_urlsafe(32) + "+="
 MODELS = {"anthropic": "claude-haiku-4-5", "openai": "gpt-4.1-mini"}
 PRICES = {"input": 10.0, "output": 100.0, "cache_read": 1.0, "cache_write": 20.0}  # USD for a million
-SHORT_MS = 700 * float(os.environ.get("WEIR_PATIENCE", "1"))
+SHORT_MS = 3000 * float(os.environ.get("WEIR_PATIENCE", "1"))
 
 
 def provider(upstream, kind, listener="http", **members):

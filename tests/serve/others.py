@@ -2,11 +2,15 @@
 """Programs that we did not write, for the tests that have them talk to the server: curl, and a
 browser with pages that report what they see."""
 import contextlib
+import ctypes
+import fcntl
 import http.server
 import json
 import os
 import shutil
 import signal
+import socket
+import struct
 import subprocess
 import tempfile
 import threading
@@ -17,6 +21,16 @@ from support import WAIT_S, Failure, Skip
 def need(program):
     if shutil.which(program) is None:
         raise Skip(f"{program} is not installed; tools/deps test does that")
+
+
+def own_network():
+    """From here on this program and those that it starts have a network with nothing but the loopback,
+    where that is allowed. When an interface of the machine comes or goes, whoever does that, Chromium
+    gives up its requests, those to this machine, too (ERR_NETWORK_CHANGED)."""
+    clone_newnet, siocsifflags, iff_up = 0x40000000, 0x8914, 1
+    if ctypes.CDLL(None).unshare(clone_newnet) == 0:
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as sock:
+            fcntl.ioctl(sock, siocsifflags, struct.pack("16sH14x", b"lo", iff_up))
 
 
 def run(*words, **options):

@@ -112,7 +112,8 @@ def whole(server, body, query="?name=days.csv", fields=()):
 
 # ---- laboratory results ----
 
-LAB_MEMBERS = ["analyte", "comparator", "date", "flag", "id", "label", "printed", "range", "source", "unit", "value"]
+LAB_MEMBERS = ["analyte", "comparator", "date", "flag", "id", "label", "printed", "range", "source", "title", "unit",
+               "value"]
 REPORT = (b"date,test,value,unit,reference range,flag\n2025-02-01,LDL,3.1,mmol/L,<3.0,H\n"
           b"2025-02-01,HbA1c,5.4,%,4.0-5.6,\n2025-03-05,Zonulin,42,ng/mL,,\n2025-03-05,CRP,<0.3,mg/L,<5,\n")
 

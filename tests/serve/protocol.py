@@ -457,10 +457,10 @@ def expect_closed_in(conn, seconds, text):
 @case
 def heads_that_do_not_come_to_an_end_are_cut():
     with Server("--head-timeout", "1s") as server:
+        begin = time.monotonic()
         with server.connect() as silent, server.connect() as half, server.connect() as slow:
             half.send(b"GET /healthz HTTP/1.1\r\nHost: local")
             # A byte now and then does not help: the whole head has to be there in time.
-            begin = time.monotonic()
             slow.send(b"GET /healthz HTTP/1.1\r\nX: ")
             while time.monotonic() - begin < 20 and not slow.is_readable(0.1):
                 try:

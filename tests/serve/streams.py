@@ -16,7 +16,7 @@ import urllib.parse
 from crowd import Crowd, Reader, Writer
 from support import (JSON_FIELDS, KIBIBYTE, MEBIBYTE, Failure, Server, Skip, appended_id,
                      batch_ids, case, equal, expect, ids_of, main, request_bytes, to_json,
-                     values_of, wait_until)
+                     needs_one, values_of, wait_until)
 
 STALLED_BYTES = 64 * KIBIBYTE
 
@@ -700,6 +700,7 @@ def readers_resume_after_a_restart():
 
 @case
 def second_server_on_the_same_folder_is_refused():
+    needs_one("that is what they do")
     with Server() as server:
         server.append("a", 1)
         second = Server(data=server.data)

@@ -16,6 +16,7 @@ import sys
 import tempfile
 
 import packages
+from session_support import LateClock
 from support import PATIENCE, ROOT, WAIT_S, Server, Skip, program
 
 N_TESTS = 338
@@ -29,7 +30,7 @@ def run_suite(folder, server, report, only):
              f"--outputFile={report}"]
     if only:
         words += ["--testNamePattern", re.escape(only)]
-    env = {**os.environ, "WEIR_URL": server.url(), "WEIR_LONG_POLL_MS": str(LONG_POLL_MS),
+    env = {**os.environ, "LATE_CLOCK": server.env["LATE_CLOCK"], "WEIR_URL": server.url(), "WEIR_LONG_POLL_MS": str(LONG_POLL_MS),
            "WEIR_PATIENCE": str(PATIENCE), "NO_COLOR": "1", "CI": "1"}
     return subprocess.run(words, cwd=folder, env=env, stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SUITE_S,
@@ -65,7 +66,8 @@ def main():
     n_passed, n_failed = 0, 1
     try:
         folder = packages.install(ROOT / "tests" / "serve" / "durable", "test-durable")
-        with tempfile.NamedTemporaryFile(suffix=".json") as report, Server(*OPTIONS) as server:
+        late = LateClock()
+        with tempfile.NamedTemporaryFile(suffix=".json") as report, Server(*OPTIONS, env=late.env) as server:
             result = run_suite(folder, server, report.name, only)
             if os.path.getsize(report.name) == 0:
                 print(result.stdout.decode(errors="replace")[-4000:])

@@ -22,7 +22,7 @@ import time
 import urllib.parse
 
 from support import (JSON_FIELDS, WAIT_S, Closed, Failure, Server, Skip, case, equal, expect, main, make_certificate,
-                     make_key, to_json, wait_until, weir)
+                     make_key, needs_one, to_json, told, wait_until, weir)
 
 ROOT_PATH = "/v1/stream/__ds"
 LOCAL = ("--webhook-allow", "127.0.0.1")
@@ -171,6 +171,11 @@ def pull(server, name, wake_stream="wake", pattern="events/*", lease_ttl_ms=LONG
                      lease_ttl_ms=lease_ttl_ms).json()
 
 
+def urls(server, path):
+    """At any of the nodes."""
+    return {server.url(path) for _ in range(2 * server.n_nodes)}
+
+
 def show(server, name):
     return ask(server, "GET", f"/subscriptions/{name}", status=200).json()
 
@@ -198,7 +203,27 @@ def events(server, path):
 
 
 def claim(server, name, worker="worker-1", status=200):
+    """Of several nodes the one that is asked may not have been told yet that there is anything."""
+    if Server.n_nodes > 1 and status == 200:
+        answer = wait_until(lambda: pending(ask(server, "POST", f"/subscriptions/{name}/claim", {"worker": worker})),
+                            "there is something to claim")
+        equal(answer.status, status, f"claim of {name}: {answer.body[:300]!r}")
+        return answer.json()
     return ask(server, "POST", f"/subscriptions/{name}/claim", {"worker": worker}, status=status).json()
+
+
+def pending(answer):
+    return None if answer.status == 409 and answer.json()["error"]["code"] == "NO_PENDING_WORK" else answer
+
+
+def generations_of(server):
+    return [each["generation"] for each in events(server, "wake")]
+
+
+def expect_next_wake(answer):
+    """A node that was not told yet of what came meanwhile cannot say so; the wake comes all the same."""
+    equal((answer.status, answer.json()["ok"]), (200, True), answer.body)
+    expect(answer.json()["next_wake"] or Server.n_nodes > 1, "next_wake", answer.body)
 
 
 def wake_of(body, **more):
@@ -240,8 +265,9 @@ def webhook_is_signed_and_done_acknowledges_what_it_told():
         jwks = server.ask("GET", f"{ROOT_PATH}/jwks.json")
         equal((jwks.status, jwks.field("content-type")), (200, "application/jwk-set+json"))
         key = jwks.json()["keys"][0]
-        equal(made["webhook"]["signing"],
-              {"alg": "ed25519", "kid": key["kid"], "jwks_url": server.url(f"{ROOT_PATH}/jwks.json")})
+        signing = made["webhook"]["signing"]
+        equal((signing["alg"], signing["kid"]), ("ed25519", key["kid"]))
+        expect(signing["jwks_url"] in urls(server, f"{ROOT_PATH}/jwks.json"), "jwks_url", signing)
         create(server, "events/a", [1, 2, 3])
         got = receiver.wait()
         expect(verify(key, got.raw, got.fields["webhook-signature"]), "the signature is not good")
@@ -264,11 +290,11 @@ def callback_extends_acknowledges_and_wakes_again():
         create(server, "events/a", [1, 2])
         first = receiver.wait().body
         equal(first["subscription_id"], "s/x")
-        equal(first["callback_url"], server.url(f"{ROOT_PATH}/subscriptions/s%2Fx/callback"))
+        expect(first["callback_url"] in urls(server, f"{ROOT_PATH}/subscriptions/s%2Fx/callback"), "callback_url", first)
         answer = ack(server, "s%2Fx", first, [("events/a", offset(1))], done=False, action="callback")
         equal((answer.status, answer.json()), (200, {"ok": True, "next_wake": False}))
         answer = ack(server, "s%2Fx", first, [], done=True, action="callback")
-        equal((answer.status, answer.json()), (200, {"ok": True, "next_wake": True}))
+        expect_next_wake(answer)
         second = receiver.wait(2)
         equal(second.body["generation"], first["generation"] + 1)
         equal(second.stream("events/a")["acked_offset"], offset(1))
@@ -362,7 +388,7 @@ def receiver_that_never_answers_holds_up_nobody():
             append(server, "events/a", number)
         begin = time.monotonic()
         equal(server.stop(), 0, "exit status")
-        expect(time.monotonic() - begin < 8, "it waited for the receiver")
+        expect(time.monotonic() - begin < 12, "it waited for the receiver")
 
 
 @case
@@ -563,13 +589,13 @@ def claim_holds_until_it_is_released():
         append(server, "events/a", 3)
         equal(len(events(server, "wake")), 1, "events while it is held")
         answer = ack(server, "s", first, [("events/a", offset(2))])
-        equal(answer.json(), {"ok": True, "next_wake": True})
-        equal([each["generation"] for each in events(server, "wake")], [1, 2])
+        expect_next_wake(answer)
+        equal(told(lambda: generations_of(server), [1, 2]), [1, 2])
         second = claim(server, "s", "worker-2")
         refused(ack(server, "s", first, []), 409, "FENCED")
         answer = ask(server, "POST", "/subscriptions/s/release", wake_of(second), second["token"])
         equal((answer.status, answer.body), (204, b""))
-        equal([each["generation"] for each in events(server, "wake")], [1, 2, 3])
+        equal(told(lambda: generations_of(server), [1, 2, 3]), [1, 2, 3])
         third = claim(server, "s", "worker-3")
         equal(third["streams"][0]["acked_offset"], offset(2))
 
@@ -771,7 +797,7 @@ def deleted_stream_is_forgotten_and_a_new_one_begins_anew():
         claimed = claim(server, "s")
         ack(server, "s", claimed, [("events/a", offset(3))])
         equal(server.ask("DELETE", "/v1/stream/events/a").status, 204)
-        equal(show(server, "s")["streams"], [])
+        equal(told(lambda: show(server, "s")["streams"], []), [])
         create(server, "events/a", [4])
         equal(claim(server, "s")["streams"], [{"path": "events/a", "link_type": "glob", "acked_offset": "-1",
                                                "tail_offset": offset(1), "has_pending": True}])
@@ -951,6 +977,7 @@ def changes_while_the_disk_fails(nth):
 
 @case
 def what_the_disk_does_not_take_is_not_answered():
+    needs_one("a database has the disk")
     for nth in (2, 4, 6):
         try:
             changes_while_the_disk_fails(nth)
@@ -966,8 +993,8 @@ def subscriptions_show_in_the_metrics():
         webhook(server, "s", receiver.url())
         create(server, "events/a", 1)
         receiver.wait()
-        wait_until(lambda: server.metric("weir_hooks_failures_total") == 1, "the failure is counted")
-        equal(server.metric("weir_hooks_subscriptions"), 1)
+        wait_until(lambda: server.metric("weir_hooks_failures_total") >= 1, "the failure is counted")
+        equal(server.metric("weir_hooks_subscriptions"), server.n_nodes, "each node has it")
         equal(server.metric("weir_hooks_wakes_total"), 1)
         equal(server.metric("weir_fetch_forbidden_total"), 0)
 

@@ -27,7 +27,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 # Whoever runs the tests has a home with events in it that are not the tests'.
 os.environ["WEIR_KEEP"] = "no"
 PATIENCE = float(os.environ.get("WEIR_PATIENCE", "1"))
-WAIT_S = 30 * PATIENCE
+WAIT_S = 120 * PATIENCE  # nobody waits so long unless something is wrong
 KIBIBYTE = 1 << 10
 MEBIBYTE = 1 << 20
 
@@ -69,6 +69,19 @@ def wait_until(condition, text, wait_s=None):
         if time.monotonic() > deadline:
             raise Failure(f"waited in vain until {text}")
         time.sleep(0.01)
+
+
+def told(look, wanted):
+    """What `look` gives: at once where there is one server; of several, as soon as all were told."""
+    if Server.n_nodes > 1:
+        wait_until(lambda: all(look() == wanted for _ in range(2 * Server.n_nodes)), f"all nodes say {wanted}")
+    return look()
+
+
+def needs_one(why):
+    """For what is true of one process and its folder alone."""
+    if Server.n_nodes > 1:
+        raise Skip(f"several nodes: {why}")
 
 
 # ---- cases ----
@@ -136,10 +149,11 @@ def words_of(*arguments):
     return [*os.environ.get("WEIR_WRAPPER", "").split(), program(), *arguments]
 
 
-def weir(*arguments, **options):
+def weir(*arguments, env=None, **options):
     """Runs another command of weir to its end."""
+    env = {**(os.environ if env is None else env), **Server.env_for(arguments)}
     return subprocess.run(words_of(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          timeout=WAIT_S, check=False, **options)
+                          timeout=WAIT_S, check=False, env=env, **options)
 
 
 class Server:
@@ -151,6 +165,8 @@ class Server:
     """
 
     _running = []
+    n_nodes = 1
+    tells_of_nodes = False  # whoever reads is told when nodes come, which is not to be in the middle of a test
 
     def __init__(self, *options, data=None, is_open=True, env=None, port=0,
                  starts=True):
@@ -159,11 +175,12 @@ class Server:
         self.options = list(options)
         self.is_open = is_open
         self.env = env or {}
-        self.port = port
+        self.own_port = port
         self.child = None
         self.scheme = "http"
         self.first_line = ""
         self.key = None
+        self._held = None
         self._starts = starts
         self._err = tempfile.NamedTemporaryFile(prefix="weir-serve-err-")
 
@@ -184,7 +201,7 @@ class Server:
 
     def command(self):
         host = "127.0.0.1"
-        words = words_of("serve", "--data", self.data, "--listen", f"{host}:{self.port}")
+        words = words_of("serve", "--data", self.data, "--listen", f"{host}:{self.own_port}")
         return words + (["--open"] if self.is_open else []) + self.options
 
     def spawn(self, **options):
@@ -210,9 +227,30 @@ class Server:
             self.child.wait()
             raise Failure(f"first line {line!r}, errors {self.errors()[-1000:]!r}")
         self.scheme = match.group(1)
-        self.port = int(match.group(3))
+        self.own_port = int(match.group(3))
+        self._hold_port(match.group(2).strip("[]"))
         out = self.child.stdout
         threading.Thread(target=_drain, args=(out,), daemon=True).start()
+
+    def _hold_port(self, host):
+        """Nobody else who asks for any free port gets this one while the server is down: it is bound, to be
+        shared with those who share it as the server does, and nobody listens.
+        """
+        if self._held and self._held.getsockname()[1] == self.own_port:
+            return
+        self._let_port_go()
+        self._held = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET)
+        try:
+            self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            self._held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            self._held.bind((host, self.own_port))
+        except OSError:  # a socket that the server was given is not shared
+            self._let_port_go()
+
+    def _let_port_go(self):
+        if self._held:
+            self._held.close()
+        self._held = None
 
     def _read_line(self, deadline):
         line = b""
@@ -261,6 +299,15 @@ class Server:
             if self in Server._running:
                 Server._running.remove(self)
 
+    def wait_killed(self):
+        """Until WEIR_FAULT has killed it. Of several nodes one is, and then all are."""
+        self.wait()
+
+    @property
+    def folders(self):
+        """The data folders of all nodes."""
+        return [pathlib.Path(self.data)]
+
     def restart(self, number=signal.SIGTERM):
         status = self.stop(number)
         self.start()
@@ -272,6 +319,7 @@ class Server:
             self.child.wait()
         if self in Server._running:
             Server._running.remove(self)
+        self._let_port_go()
         self._err.close()
         if self._temporary:
             self._temporary.cleanup()
@@ -296,6 +344,23 @@ class Server:
     def n_descriptors(self):
         return len(os.listdir(f"/proc/{self.child.pid}/fd"))
 
+    @staticmethod
+    def env_for(arguments):
+        """What another command needs to find what the server has."""
+        return {}
+
+    def port_for(self, method):
+        """Where a request of that method goes."""
+        return self.own_port
+
+    @property
+    def port(self):
+        return self.port_for(None)
+
+    @port.setter
+    def port(self, port):
+        self.own_port = port
+
     def url(self, path=""):
         return f"{self.scheme}://127.0.0.1:{self.port}{path}"
 
@@ -305,7 +370,7 @@ class Server:
         return Conn(self, **options)
 
     def ask(self, method, target, fields=(), body=None, **options):
-        with self.connect(**options) as conn:
+        with self.connect(method=method, **options) as conn:
             conn.request(method, target, fields, body)
             return conn.answer(method)
 
@@ -338,12 +403,15 @@ class Server:
         except (Failure, OSError):
             return False
 
+    def metrics(self, fields=(), **options):
+        answer = self.ask("GET", "/metrics", fields, **options)
+        equal(answer.status, 200, "/metrics")
+        return answer.body.decode()
+
     def metric(self, pattern, fields=()):
         """The sum of the samples whose name and labels match."""
-        answer = self.ask("GET", "/metrics", fields)
-        equal(answer.status, 200, "/metrics")
         total = None
-        for line in answer.body.decode().splitlines():
+        for line in self.metrics(fields).splitlines():
             match = re.fullmatch(rf"({pattern})\S* (\S+)", line)
             if match:
                 total = (total or 0) + float(line.rsplit(" ", 1)[1])
@@ -461,9 +529,11 @@ def parse_head(head):
 
 
 class Conn:
-    """A connection; whatever is read beyond an answer is kept for the next one."""
+    """A connection; whatever is read beyond an answer is kept for the next one. Of several nodes the
+    method of its first request says which one it goes to."""
 
-    def __init__(self, server, tls=None, wait_s=None, receive_bytes=None, family=socket.AF_INET):
+    def __init__(self, server, tls=None, wait_s=None, receive_bytes=None, family=socket.AF_INET, method=None,
+                 port=None):
         self.wait_s = WAIT_S if wait_s is None else wait_s
         self.unread = b""
         self.saw_end = False
@@ -471,7 +541,7 @@ class Conn:
         if receive_bytes:
             self.sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
         self.sock.settimeout(self.wait_s)
-        self.sock.connect(("127.0.0.1", server.port))
+        self.sock.connect(("127.0.0.1", port or server.port_for(method)))
         self.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls:
             self.sock = tls.wrap_socket(self.sock, server_hostname="localhost")
@@ -671,7 +741,7 @@ class Watch(Conn):
     """A reader of one stream, one event after the other."""
 
     def __init__(self, server, target, fields=(), version="1.1", **options):
-        super().__init__(server, **options)
+        super().__init__(server, method="GET", **options)
         self.send(request_bytes("GET", target, [("Accept", "text/event-stream"), *fields],
                                 key=self.key, version=version))
         self._events = []
@@ -707,17 +777,21 @@ class Watch(Conn):
         if self.has_ended:
             equal(self._parser.rest, b"", "the end of the stream is not that of an event")
 
-    def next(self):
-        """The next event as (id, data); None when the stream has ended."""
+    def next(self, wait_s=None):
+        """The next event as (id, data); None when the stream has ended. With wait_s, comments that keep
+        the stream alive do not make the wait any longer.
+        """
+        deadline = None if wait_s is None else time.monotonic() + wait_s
         while not self._events and not self.has_ended:
+            expect(deadline is None or time.monotonic() < deadline, "no event in time")
             self._feed()
         return self._events.pop(0) if self._events else None
 
     def events(self, n):
         return [self.must_next() for _ in range(n)]
 
-    def must_next(self):
-        event = self.next()
+    def must_next(self, wait_s=None):
+        event = self.next(wait_s)
         if event is None:
             raise Closed("the stream ended")
         return event
@@ -787,3 +861,10 @@ def make_certificate(folder, name="localhost"):
                     "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1"],
                    check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, timeout=WAIT_S)
     return cert, key
+
+
+# The same tests for several nodes on PostgreSQL.
+if os.environ.get("WEIR_STORE") == "postgres":
+    sys.path.insert(0, str(ROOT / "tests" / "nodes"))
+    import cluster
+    Server = cluster.Cluster

@@ -140,7 +140,7 @@ def ids_that_cannot_be_are_refused():
 
 @case
 def live_only_reader_sees_what_comes():
-    with Server("--turn-pace", "300ms") as server:
+    with Server("--turn-pace", "1s") as server:
         turn_id = new_turn(server, QUESTION)["id"]
         with TurnWatch(server, turn_id) as first:
             events = first.until("turn.started")

@@ -276,7 +276,8 @@ def check_turn(turn):
 
 def check_result(turn):
     result = turn["result"]
-    equal(list(result), ["answer", "fact_sheet", "agents_used", "validator", "cost_usd", "duration_ms"],
+    equal(list(result), ["answer", "numbers", "fact_sheet", "agents_used", "validator", "cost_usd",
+                         "duration_ms"],
           "members of a result")
     expect(result["answer"].strip(), "an empty answer")
     expect(result["cost_usd"] >= 0 and result["duration_ms"] >= 0, "cost and duration", result)
@@ -290,6 +291,11 @@ def check_result(turn):
         for member in ("claim", "value", "unit", "source", "n", "window"):
             expect(member in entry, f"{member} of an entry", entry)
         expect(entry.get("verdict", "conditional") == "conditional", "verdict of an entry", entry)
+    answer = result["answer"].encode("utf-8", "surrogatepass")
+    claims = {entry["claim"] for entry in result["fact_sheet"]}
+    for number in result["numbers"]:
+        equal(answer[number["start"]:number["end"]].decode(), number["text"], "the bytes of a number")
+        expect(number["claim"] in claims, "the entry of a number", number)
 
 
 def verified(turn, windows):

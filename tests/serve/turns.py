@@ -12,8 +12,8 @@ import signal
 import time
 
 from people import fields_for
-from support import (JSON_FIELDS, MEBIBYTE, Server, case, equal, expect, main, refused, request_bytes, to_json,
-                     wait_until)
+from support import (JSON_FIELDS, MEBIBYTE, PATIENCE, Server, case, equal, expect, main, refused, request_bytes,
+                     to_json, wait_until)
 from turn_rules import (TurnWatch, body_of, check_trace, check_turn, check_whole, get_trace, get_turn,
                         message, new_turn, post_turn, read_events, read_through_restarts, whole_turn)
 
@@ -287,7 +287,9 @@ def list_is_newest_first_in_pages():
     with Server("--user-turns", "100") as server:
         equal(list_turns(server), {"data": [], "next_cursor": None})
         made = [new_turn(server, "thanks!")["id"] for _ in range(25)]
-        equal(made, sorted(made), "ids rise")
+        # Of two nodes in the same millisecond nobody knows who was first.
+        equal(made if Server.n_nodes == 1 else sorted(made), sorted(made), "ids rise")
+        made.sort()
         for turn_id in made:
             read_events(server, turn_id)
         newest = list(reversed(made))
@@ -380,7 +382,7 @@ def count_is_right_after_a_crash():
         server.start()
         for turn_id in made[1:]:
             check_whole(server, turn_id, read_through_restarts(server, turn_id), has_crashed=True)
-        wait_until(lambda: all(t["status"] != "running" for t in list_turns(server)["data"]), "all have ended")
+        wait_until(lambda: all(t["status"] in ("completed", "failed") for t in list_turns(server)["data"]), "all have ended")
         server.options = list(VERY_SLOW)
         server.restart()
         for _ in range(3):
@@ -412,7 +414,7 @@ def key_field(key):
 
 @case
 def same_key_and_body_get_the_first_answer_again():
-    with Server(*SLOW) as server:
+    with Server(*VERY_SLOW) as server:
         first = post_turn(server, body_of("thanks!"), key_field("k1"))
         equal(first.status, 201)
         equal(first.field("idempotent-replayed"), None)
@@ -423,6 +425,8 @@ def same_key_and_body_get_the_first_answer_again():
         equal(again.field("location"), first.field("location"))
         equal(again.json()["id"], turn_id)
         expect(again.json()["status"] in ("queued", "running"), "its current state", again.json()["status"])
+        server.options = []
+        server.restart()
         read_events(server, turn_id)
         again = post_turn(server, body_of("thanks!"), key_field("k1"))
         equal(again.json(), get_turn(server, turn_id), "its current state")
@@ -597,8 +601,14 @@ def trace_has_every_step_with_its_input_and_output():
         turn = whole_turn(server, "How many steps did I walk last week?")
         trace = get_trace(server, turn["id"])
         check_trace(trace, turn)
-        for member in ("steps", "agents", "gates", "critic", "flagged", "removed"):
+        for member in ("steps", "agents", "findings", "gates", "critic", "flagged", "removed"):
             expect(isinstance(trace[member], list), f"{member} of the trace", trace.get(member))
+        brief = server.ask("GET", f"/v1/turns/{turn['id']}/trace?brief=true").json()
+        for step in trace["steps"]:
+            for member in ("input", "output", "model_calls"):
+                step.pop(member)
+        equal(brief, trace, "the brief trace")
+        equal(server.ask("GET", f"/v1/turns/{turn['id']}/trace?brief=so").status, 400)
         talk = whole_turn(server, "thanks!")
         names = [step["name"] for step in get_trace(server, talk["id"])["steps"]]
         equal(names, ["classify_vagueness", "route", "synthesis", "memory_extraction"], "steps of small talk")
@@ -615,12 +625,14 @@ def many_may_look_at_traces_at_once():
 
 @case
 def trace_of_a_turn_under_way_has_the_steps_so_far():
-    with Server("--turn-pace", "400ms") as server:
+    with Server("--turn-pace", "2s") as server:
         turn_id = new_turn(server)["id"]
         def steps():
             return [step["name"] for step in get_trace(server, turn_id)["steps"]]
-        wait_until(lambda: "route" in steps(), "two steps are done")
-        trace = get_trace(server, turn_id)
+        def trace_with_route():
+            trace = get_trace(server, turn_id)
+            return trace if "route" in [step["name"] for step in trace["steps"]] else None
+        trace = wait_until(trace_with_route, "two steps are done")
         expect(trace["status"] == "running" and trace["completed_at"] is None, "status", trace["status"])
         read_events(server, turn_id)
         expect(len(steps()) >= 4, "all steps", steps())
@@ -638,7 +650,7 @@ def turn_under_way_is_handed_over_by_sigterm():
             server.send_signal(signal.SIGTERM)
             events += watch.rest()
             equal(server.wait(), 0, "exit status")
-            expect(time.monotonic() - begin < 10, "going down took long")
+            expect(time.monotonic() - begin < 10 * PATIENCE, "going down took long")
         server.start()
         for turn_id in made:
             seen = read_through_restarts(server, turn_id)

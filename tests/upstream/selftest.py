@@ -4,6 +4,7 @@
 
 The stand-in itself: that it does what its README says, and how much it can hold.
 """
+import concurrent.futures
 import http.client
 import json
 import pathlib
@@ -85,6 +86,19 @@ def misbehaviours_are_what_they_are_called():
         equal([seen["key"] for seen in upstream.seen()], ["right"] * 16)
         expect("right" not in json.dumps([seen["fields"] for seen in upstream.seen()]).replace("<right key>", ""),
                "keys are masked")
+
+
+@case
+def answer_is_held_in_its_middle_until_it_is_released():
+    answer = {"content": [{"type": "text", "text": "ein Wörtchen und noch eines und ein drittes"}], "stop": "end"}
+    with Upstream() as upstream, concurrent.futures.ThreadPoolExecutor() as pool:
+        for number, path in enumerate(PATHS):
+            upstream.rules((1, {"answer": answer, "hold_at": 2, "hold_delta": f"go {number}"}))
+            asked = pool.submit(ask, upstream, path)
+            wait_until(lambda: [seen["n_deltas"] for seen in upstream.seen(outcome="open")] == [2], "two deltas came")
+            upstream.control(release=[f"go {number}"])
+            status, body = asked.result(WAIT_S)
+            equal((status, body.count(b"drittes")), (200, 1), path)
 
 
 def connect(upstream):

@@ -362,13 +362,15 @@ class Behaviour:
 
     async def _stream(self, frames):
         """Frames up to where the rule says that it goes wrong, then that."""
-        do, n_deltas = self.do, 0
+        do, n_deltas, begin = self.do, 0, time.monotonic()
         # Behind the last delta there is nothing to go wrong with.
         wrong_at = min(do.get("after", len(frames)), sum(frame.is_delta for frame in frames) - 1)
         if self.gzip:
             await self._chunk(self.gzip(b"".join(frame.data for frame in frames)))
             frames = []
         for frame in frames:
+            if frame.is_delta and n_deltas == do.get("hold_at"):
+                await self._hold("hold_delta")
             if "after" in do and frame.is_delta and n_deltas == wrong_at:
                 return await self._go_wrong(frame)
             if "stamps" in do:
@@ -378,11 +380,17 @@ class Behaviour:
                 n_deltas += 1
                 self.seen.n_deltas = n_deltas
                 await self._pause("delta_ms")
+                await self._keep_pace(begin, n_deltas)
         if do.get("end") == "no end":
             self.conn.close()
         await self.conn.write(b"0\r\n\r\n")
         self.conn._end("answered")
         return None
+
+    async def _keep_pace(self, begin, n_deltas):
+        """So many deltas in a second on the whole, however long one takes."""
+        if "per_second" in self.do:
+            await asyncio.sleep(max(0.0, begin + n_deltas / self.do["per_second"] - time.monotonic()))
 
     async def _go_wrong(self, frame):
         """At this delta, which is never sent whole."""

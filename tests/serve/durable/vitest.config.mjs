@@ -2,6 +2,6 @@
 export default {
   test: {
     include: ["suite.test.mjs"],
-    testTimeout: 20000 * Number(process.env.WEIR_PATIENCE ?? "1"),
+    testTimeout: 120000 * Number(process.env.WEIR_PATIENCE ?? "1"),
   },
 };

@@ -204,7 +204,7 @@ TEST(generated_questions_get_answers_that_hold)
     struct person p = person_open(T_SOURCE_ROOT "/tests/data/people", "p01");
     struct counts counts = {0};
     uint64_t state = t_random();
-    for (int i = 0; i < 300; i++) {
+    for (size_t i = 0; i < t_rounds(300); i++) {
         char question[200];
         state = state * 6364136223846793005u + 1442695040888963407u;
         snprintf(question, sizeof question, "%s %s%s?",

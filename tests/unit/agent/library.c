@@ -181,7 +181,7 @@ TEST(passages_are_the_text_whatever_it_is)
                                         "```\n", "糖尿病", "é",    "[email_1]",        ". ",
                                         "#",     "~~~\n",  "\r\n", "aaaaaaaaaaaaaaaa", "😀",
                                         "[",     "]"};
-    for (int round = 0; round < 400; round++) {
+    for (size_t round = 0; round < t_rounds(400); round++) {
         struct weir_buf text;
         size_t n = t_random() % 3000;
         size_t kinds = 1 + t_random() % (sizeof parts / sizeof *parts);
@@ -540,8 +540,9 @@ TEST(four_megabytes_of_anything_are_kept_and_found)
     shelf_init(&s);
     for (size_t i = 0; i < sizeof fills / sizeof *fills; i++) {
         struct weir_buf text;
-        weir_buf_init(&text, LIBRARY_TEXT_BYTES);
-        while (text.len + 32 < LIBRARY_TEXT_BYTES) weir_buf_append_str(&text, fills[i]);
+        size_t n_bytes = t_rounds(LIBRARY_TEXT_BYTES);
+        weir_buf_init(&text, n_bytes);
+        while (text.len + 32 < n_bytes) weir_buf_append_str(&text, fills[i]);
         weir_buf_append_str(&text, " needle");
         struct library_text t = {SLICE("t"), weir_buf_slice(&text), true};
         weir_buf_reset(&s.out);

@@ -289,7 +289,7 @@ static void check_corrupted(const struct place *p, const char *content)
 TEST(good_answers_corrupted_at_random_do_no_harm)
 {
     for (size_t i = 0; i < sizeof places / sizeof *places; i++)
-        for (int k = 0; k < 120; k++) {
+        for (size_t k = 0; k < t_rounds(120); k++) {
             T_OK(strcmp(places[i].purpose, good[i].purpose) == 0);
             char *content = corrupt(good[i].content);
             check_corrupted(&places[i], content);

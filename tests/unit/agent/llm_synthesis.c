@@ -71,7 +71,11 @@ TEST(after_the_third_attempt_the_sentence_goes)
     script_text(&s, "synthesis", "It fell by 2.1 bpm. Your risk is 99.5 percent.");
     const struct weir_json *out = script_ok(&s, agent_synthesize);
     T_EQ_STR(script_text_of(out, "answer"), "It fell by 2.1 bpm.");
+    const struct weir_json *numbers = weir_json_get_str(out, "numbers");
     T_EQ(s.n_asked, 3);
+    T_EQ(weir_json_count(numbers), 1);
+    T_EQ_STR(script_text_of(weir_json_first(numbers), "text"), "2.1 bpm");
+    T_EQ_STR(script_text_of(weir_json_first(numbers), "claim"), "ds-001.change");
     T_EQ(weir_json_count(weir_json_get_str(out, "removed")), 1);
     T_EQ_STR(weir_json_text(weir_json_first(weir_json_get_str(out, "removed"))),
              "Your risk is 99.5 percent.");

@@ -43,6 +43,20 @@ static void check_says(struct weir_slice answer, const char *says)
     }
 }
 
+/* The bytes that each number of the list names are that number. */
+static void check_numbers(const struct weir_json *out)
+{
+    struct weir_slice answer = weir_json_text(weir_json_get_str(out, "answer"));
+    const struct weir_json *n = weir_json_first(weir_json_get_str(out, "numbers"));
+    for (int64_t start, end, at = 0; n; n = weir_json_next(n), at = end) {
+        T_OK(weir_json_int64(weir_json_get_str(n, "start"), &start));
+        T_OK(weir_json_int64(weir_json_get_str(n, "end"), &end));
+        T_OK(at <= start && start < end && (size_t)end <= answer.len);
+        T_EQ_SLICE(weir_json_text(weir_json_get_str(n, "text")),
+                   ((struct weir_slice){answer.ptr + start, (size_t)(end - start)}));
+    }
+}
+
 #define W90 "\"window\":\"2025-03-21 .. 2025-06-18\""
 #define A90 "\"window\":{\"from\":\"2025-03-21\",\"to\":\"2025-06-18\"}"
 #define E(name, value, unit, n)                                                                    \
@@ -142,7 +156,25 @@ TEST(findings_of_each_kind_are_said_and_every_number_has_a_home)
         check_says(answer, rows[i].says);
         T_EQ_SLICE(weir_buf_slice(&d.thoughts), answer);
         T_EQ(weir_json_count(weir_json_get_str(out, "flagged")), 0);
+        check_numbers(out);
     }
+    desk_fini(&d);
+}
+
+TEST(each_number_of_the_answer_names_its_entry)
+{
+    struct desk d;
+    desk_init(&d, rows[0].question);
+    person_add(d.c.data);
+    set_finding(&d, &rows[0]);
+    const struct weir_json *out = desk_run(&d, agent_synthesize);
+    const struct weir_json *list = weir_json_get_str(out, "numbers");
+    T_EQ(weir_json_count(list), 2); /* the dates need none */
+    const struct weir_json *first = weir_json_first(list), *second = weir_json_next(first);
+    T_EQ_STR(weir_json_text(weir_json_get_str(first, "text")), "61.8 bpm");
+    T_EQ_STR(weir_json_text(weir_json_get_str(first, "claim")), "ds-001.avg");
+    T_EQ_STR(weir_json_text(weir_json_get_str(second, "text")), "87 days");
+    T_EQ_STR(weir_json_text(weir_json_get_str(second, "claim")), "ds-001.avg");
     desk_fini(&d);
 }
 
@@ -171,6 +203,8 @@ TEST(a_number_without_a_home_is_asked_for_again_and_then_removed)
     T_OK(!desk_holds(answer, "15 devices"));
     T_OK(weir_json_count(weir_json_get_str(out, "flagged")) > 2);
     T_EQ(weir_json_count(weir_json_get_str(out, "removed")), 1);
+    T_OK(weir_json_count(weir_json_get_str(out, "numbers")) > 0); /* of what is left */
+    check_numbers(out);
     desk_fini(&d);
 }
 

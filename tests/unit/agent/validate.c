@@ -162,6 +162,7 @@ TEST(an_interval_is_around_its_number_in_its_unit)
         {"What time do I usually go to bed?", "ds-001.avg", "ds-001"},
         {"Median weight over the last 60 days", "ds-001.median", "ds-001"},
         {"What is the difference in my sleep, weekday minus weekend?", "ds-002.diff", "ds-002"},
+        {"Do I go to bed later on Saturdays?", "ds-002.diff", "ds-002"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         struct checked c;
@@ -170,7 +171,7 @@ TEST(an_interval_is_around_its_number_in_its_unit)
         days_add(&c.d, (struct days_of){"weight", 75, 0, 0, 0.3, 0, 0});
         days_add(&c.d, (struct days_of){"sleep_minutes", 430, 0, 60, 20, 0, 0});
         days_add(&c.d, (struct days_of){"resting_heart_rate", 65, -0.05, 0, 1, 0, 0});
-        days_add(&c.d, (struct days_of){"bedtime", 1425, 0, 0, 10, 0, 0});
+        days_add(&c.d, (struct days_of){"bedtime", 1425, 0, 40, 10, 0, 0});
         check(&c);
         snprintf(low, sizeof low, "%s.ci_low", cases[i].id);
         snprintf(high, sizeof high, "%s.ci_high", cases[i].id);
@@ -178,6 +179,9 @@ TEST(an_interval_is_around_its_number_in_its_unit)
         if (!(value_of(sheet_of(&c), low) < value && value < value_of(sheet_of(&c), high)))
             t_fail(__FILE__, __LINE__, "%s: %g .. %g .. %g", cases[i].question,
                    value_of(sheet_of(&c), low), value, value_of(sheet_of(&c), high));
+        T_EQ_SLICE(text_at(entry_of(sheet_of(&c), low), "metric"),
+                   text_at(entry_of(sheet_of(&c), cases[i].number), "metric"));
+        T_OK(text_at(entry_of(sheet_of(&c), low), "metric").len > 0);
         desk_fini(&c.d);
     }
 }

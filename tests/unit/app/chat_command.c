@@ -24,6 +24,8 @@ TEST(lines_that_begin_with_a_slash_are_commands)
     check("/memory", CHAT_MEMORY, "");
     check("/memory  forget\tmem_1", CHAT_FORGET, "mem_1");
     check("/turns", CHAT_TURNS, "");
+    check("/session", CHAT_SESSION, "");
+    check("/session ses_01HX", CHAT_SESSION, "ses_01HX");
     check("/new", CHAT_NEW, "");
     check("/help", CHAT_HELP, "");
     check("/quit", CHAT_QUIT, "");
@@ -58,12 +60,12 @@ static void check_answer(const char *text, const char *want)
 TEST(an_unknown_one_is_told_which_there_are_the_nearest_first)
 {
     check_answer("/trase", "There is no /trase; there are /trace, /turns, /facts, /new, /help, "
-                           "/quit and /memory.\n");
+                           "/quit, /memory and /session.\n");
     check_answer("/hepl x", "There is no /hepl; there are /help, /new, /quit, /trace, /facts, "
-                            "/memory and /turns.\n");
+                            "/memory, /turns and /session.\n");
     check_answer("/\033[2Jaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
                  "There is no /␛[2Jaaaaaaaaaaaaaaaaaa…; there are /trace, /facts, /memory, "
-                 "/turns, /new, /help and /quit.\n");
+                 "/turns, /session, /new, /help and /quit.\n");
     check_answer("/memory x", "That is not how it goes:\n"
                               "  /memory            what is remembered of you\n"
                               "  /memory forget ID  forget an entry of it\n");
@@ -92,5 +94,5 @@ TEST(the_beginning_of_a_command_is_made_whole)
     check_complete("/trace x", "", "");
     check_complete("/m", "/memory", "");
     check_complete("/t", "/t", "/trace  /turns");
-    check_complete("/", "/", "/trace  /facts  /memory  /turns  /new  /help  /quit");
+    check_complete("/", "/", "/trace  /facts  /memory  /turns  /session  /new  /help  /quit");
 }

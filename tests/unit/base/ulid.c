@@ -110,6 +110,23 @@ TEST(end_of_time_is_a_limit)
     T_EQ(id.bytes[0], 42);
 }
 
+TEST(an_id_is_put_behind_another_process_s)
+{
+    struct ulid last, early, late;
+    T_EQ(ulid_parse(SLICE("01ARYZ6S41ZZZZZZZZZZZZZZZZ"), &last), WEIR_OK);
+    T_EQ(ulid_parse(SLICE("01ARYZ0000TSV4RRFFQ69G5FAV"), &early), WEIR_OK);
+    T_EQ(ulid_parse(SLICE("01ARYZ6S42TSV4RRFFQ69G5FAV"), &late), WEIR_OK);
+    struct ulid id = early;
+    T_EQ(ulid_put_behind(&id, last), WEIR_OK);
+    T_EQ(ulid_compare(id, late), 0);
+    T_EQ(ulid_put_behind(&id, last), WEIR_OK); /* it is: it stays */
+    T_EQ(ulid_compare(id, late), 0);
+    T_EQ(ulid_put_behind(&id, late), WEIR_OK); /* two are never one */
+    T_OK(ulid_compare(id, late) > 0);
+    T_EQ(ulid_parse(SLICE("7ZZZZZZZZZ0000000000000000"), &last), WEIR_OK);
+    T_EQ(ulid_put_behind(&id, last), WEIR_LIMIT);
+}
+
 TEST(text_reads_back_and_sorts_as_the_id)
 {
     struct ulid last = {{0}};

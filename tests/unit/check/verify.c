@@ -85,6 +85,19 @@ TEST(times_of_day_go_around_the_clock)
               "t t t t t - -");
 }
 
+TEST(a_time_of_day_is_at_home_in_one_before_anything_else)
+{
+    homes_are("[{\"claim\":\"n\",\"value\":1},{\"claim\":\"t\",\"value\":1.4,\"unit\":\"clock\"}]",
+              "00:01", NULL, "t");
+}
+
+TEST(a_metric_of_times_has_numbers_that_are_none)
+{
+    homes_are(
+        "[{\"claim\":\"ds-001.ci_low\",\"value\":23,\"unit\":\"min\",\"metric\":\"bedtime\"}]",
+        "23 min, 12:23 am", NULL, "ds-001.ci_low -");
+}
+
 TEST(numbers_are_also_words)
 {
     homes_are("[{\"claim\":\"two\",\"value\":2,\"unit\":\"ratio\"},"

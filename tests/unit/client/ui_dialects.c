@@ -230,12 +230,17 @@ TEST(an_approval_is_open_until_it_is_resolved)
             "\"args\":{\"to\":\"/y\"},\"reason\":\"it changes a file\"}}");
     const struct weir_ui_ask *a = weir_ui_ask(state, "ap1");
     T_OK(a && a->is_open && a->kind == WEIR_UI_ASK_APPROVAL);
-    T_EQ_STR(text(a->text), "write {\"to\":\"/y\"}: it changes a file");
+    T_EQ_STR(text(a->text), "write {\"to\":\"/y\"}");
+    T_EQ_STR(text(a->tool), "write");
+    T_EQ_STR(text(a->reason), "it changes a file");
+    T_EQ_STR(text(a->detail), "to: /y");
+    T_OK(!a->is_cut);
     T_EQ(state->phase, WEIR_UI_WAITING);
     session("{\"type\":\"approval.resolved\",\"approvalId\":\"ap1\",\"decision\":\"deny\","
             "\"decidedBy\":\"me\"}");
     T_OK(!a->is_open);
-    T_EQ_STR(text(a->answer), "deny");
+    T_EQ_STR(text(a->answer), "denied");
+    T_EQ_STR(text(a->by), "me");
     end();
 }
 
@@ -248,17 +253,41 @@ TEST(an_approval_without_a_reason_says_none)
     end();
 }
 
+TEST(arguments_that_are_too_long_are_said_to_be_cut)
+{
+    struct weir_buf json;
+    weir_buf_init(&json, 64 << 10);
+    weir_buf_append_str(&json, "{\"type\":\"tool.approval_required\",\"request\":{"
+                               "\"approvalId\":\"ap1\",\"toolName\":\"write\",\"args\":{"
+                               "\"n\":[1,2],\"text\":\"");
+    for (int i = 0; i < WEIR_UI_DETAIL_BYTES; i++) weir_buf_append_char(&json, 'x');
+    weir_buf_append_str(&json, "\"},\"reason\":null}}");
+    weir_buf_append_char(&json, '\0');
+    begin();
+    session(json.ptr);
+    const struct weir_ui_ask *a = weir_ui_ask(state, "ap1");
+    T_OK(a->is_cut && strncmp(a->detail, "n: [1,2]\ntext: xxx", 18) == 0);
+    end();
+    weir_buf_fini(&json);
+}
+
 TEST(a_clarification_is_open_until_it_is_resolved)
 {
     begin();
     session("{\"type\":\"clarify.request\",\"requestId\":\"q1\",\"question\":\"which year?\","
-            "\"options\":[\"2024\",\"2025\"],\"defaultDeadlineAt\":null}");
+            "\"options\":[\"2024\",\"2025\"],\"default\":\"2025\","
+            "\"defaultDeadlineAt\":\"1970-01-01T00:05:00.000Z\"}");
     const struct weir_ui_ask *a = weir_ui_ask(state, "q1");
     T_OK(a && a->is_open && a->kind == WEIR_UI_ASK_QUESTION);
     T_EQ_STR(text(a->text), "which year?");
+    T_EQ(a->n_options, 2);
+    T_EQ_STR(text(a->options[1]), "2025");
+    T_OK(a->has_default);
+    T_EQ_STR(text(a->default_answer), "2025");
+    T_EQ(a->deadline_ms, 300000);
     session("{\"type\":\"clarify.resolved\",\"requestId\":\"q1\",\"source\":\"timeout-default\"}");
     T_OK(!a->is_open);
-    T_EQ_STR(text(a->answer), "timeout-default");
+    T_EQ_STR(text(a->answer), "nobody answered, so the default counts");
     session("{\"type\":\"clarify.resolved\",\"requestId\":\"unknown\",\"source\":\"user\"}");
     T_EQ(state->n_asks, 1);
     end();

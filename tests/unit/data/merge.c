@@ -118,7 +118,7 @@ static void add_slowly(const struct fact *facts, size_t n, double sums[N_DAYS], 
 
 TEST(sums_are_those_of_every_minute)
 {
-    for (int round = 0; round < 600; round++) {
+    for (size_t round = 0; round < t_rounds(600); round++) {
         struct fact facts[MAX_FACTS];
         size_t n = random_facts(facts), n_days;
         double sums[N_DAYS] = {0};
@@ -133,7 +133,7 @@ TEST(sums_are_those_of_every_minute)
             T_EQ(is_there, has[d]);
             if (!is_there) continue;
             if (fabs(days[k].value - sums[d]) > 1e-6)
-                t_fail(__FILE__, __LINE__, "round %d, day %d: %f, not %f", round, d, days[k].value,
+                t_fail(__FILE__, __LINE__, "round %zu, day %d: %f, not %f", round, d, days[k].value,
                        sums[d]);
             k++;
         }

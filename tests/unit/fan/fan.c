@@ -154,6 +154,13 @@ static void lose_news(void)
     fault_disarm_all();
 }
 
+/* Whether there is one or not: readers are to look, and find what there is. */
+static void doubt_a_log(void)
+{
+    const struct store_news news = {.log = fake_name(pick(N_LOGS)), .is_dropped = true};
+    hub_news(history.bench.hub, &news, 1);
+}
+
 static void step(void)
 {
     struct store *s = fake();
@@ -162,6 +169,7 @@ static void step(void)
     case 1: change_a_log(); break;
     case 2:
         if (pick(20) == 0) lose_news();
+        else if (pick(20) == 0) doubt_a_log();
         else fake_publish(s, 1 + pick(5));
         break;
     case 3: run(); break;

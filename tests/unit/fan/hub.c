@@ -117,6 +117,112 @@ TEST(news_without_memory_are_made_up_for)
     }
 }
 
+/* ---- which logs are watched ---- */
+
+static void count_log(void *user, struct weir_slice log)
+{
+    unsigned *n = user;
+    T_OK(log.len > 0);
+    ++*n;
+}
+
+static unsigned n_wanted(struct hub *h)
+{
+    unsigned n = 0;
+    for (unsigned i = 0; i < STORE_LOG_PARTS; i++) hub_each_log(h, i, count_log, &n);
+    return n;
+}
+
+TEST(hub_that_is_not_shared_wants_nothing)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    watcher_open(&b, &w, 0, 1);
+    T_OK(!hub_wants_log(b.hub, fake_name(0)));
+    T_EQ(n_wanted(b.hub), 0);
+    sub_close(&w.sub);
+    bench_fini(&b);
+}
+
+TEST(shared_hub_wants_the_logs_that_have_tails)
+{
+    struct bench b;
+    struct watcher w[3] = {{.reads = true}, {.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
+    struct fan_options options = {0, 0, b.fan->inbox->wake, &b};
+    struct fan *other = fan_new(b.hub, &options);
+    T_OK(!hub_wants_log(b.hub, fake_name(0)));
+    watcher_open(&b, &w[0], 0, 1);
+    watcher_open(&b, &w[1], 0, 1);
+    T_EQ(sub_open(other, &w[2].sub, fake_name(0), 1, watcher_on_ready), WEIR_OK);
+    w[2].bench = &b;
+    T_OK(hub_wants_log(b.hub, fake_name(0)) && !hub_wants_log(b.hub, fake_name(1)));
+    T_EQ(n_wanted(b.hub), 1);
+    bench_settle(&b);
+    sub_close(&w[0].sub);
+    sub_close(&w[1].sub);
+    T_OK(hub_wants_log(b.hub, fake_name(0))); /* the other fan has it */
+    sub_close(&w[2].sub);
+    T_OK(!hub_wants_log(b.hub, fake_name(0)));
+    T_EQ(n_wanted(b.hub), 0);
+    fan_free(other);
+    bench_fini(&b);
+}
+
+TEST(exact_subscriber_of_a_shared_hub_does_not_trust_the_tail)
+{
+    for (unsigned now_percent = 0; now_percent <= 100; now_percent += 100) {
+        struct bench b;
+        struct watcher w[3] = {{.reads = true}, {.reads = true}, {.reads = true}};
+        bench_init(&b, 0, 0);
+        T_EQ(hub_share(b.hub), WEIR_OK);
+        b.store.now_percent = now_percent;
+        fake_append(&b.store, 0, 5);
+        watcher_open(&b, &w[0], 0, 1);
+        bench_settle(&b);
+        T_EQ(w[0].n_seen, 5);
+        fake_append(&b.store, 0, 3); /* by another node; the news are under way */
+        w[1].bench = w[2].bench = &b;
+        T_EQ(sub_open_exact(b.fan, &w[1].sub, fake_name(0), 1, watcher_on_ready), WEIR_OK);
+        T_EQ(sub_open_exact(b.fan, &w[2].sub, fake_name(0), SUB_FROM_LATEST, watcher_on_ready),
+             WEIR_OK);
+        fake_answer_all(&b.store);
+        b.n_wakes = 0;
+        fan_run(b.fan);
+        T_EQ(sub_log(&w[1].sub).last, 8);
+        T_EQ(w[2].sub.next, 9);
+        bench_settle(&b);
+        if (w[1].sub.state == SUB_READY) watcher_drain(&w[1]);
+        bench_settle(&b);
+        T_EQ(w[1].n_seen, 8);
+        T_EQ(w[0].n_seen, 8);
+        for (unsigned i = 0; i < 3; i++) sub_close(&w[i].sub);
+        bench_fini(&b);
+    }
+}
+
+TEST(tail_that_cannot_be_counted_is_none)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
+    b.store.now_percent = 100;
+    for (uint64_t n = 1; n < 20; n++) {
+        fault_arm(FAULT_ALLOC, n, FAULT_ONCE);
+        w = (struct watcher){.reads = true, .bench = &b};
+        enum weir_status st = sub_open(b.fan, &w.sub, fake_name(3), 1, watcher_on_ready);
+        fault_disarm_all();
+        if (st == WEIR_OK) sub_close(&w.sub);
+        else T_EQ(st, WEIR_NOMEM);
+        bench_settle(&b);
+        T_EQ(n_wanted(b.hub), bench_stats(&b).n_tails);
+    }
+    bench_fini(&b);
+}
+
 /* ---- threads: a committer, a reader of the store's, two loops ---- */
 
 enum { N_LOGS = 4, N_WATCHERS = 12, N_ROUNDS = 1500 };
@@ -191,6 +297,18 @@ static void *answer_reads(void *user)
     return NULL;
 }
 
+/* Asks about logs while their tails come and go. */
+static void *ask_the_hub(void *user)
+{
+    struct hub *h = user;
+    while (!atomic_load(&is_over)) {
+        (void)hub_wants_log(h, fake_name(0));
+        T_OK(n_wanted(h) <= N_LOGS);
+        sched_yield();
+    }
+    return NULL;
+}
+
 static void commit(struct store *s)
 {
     for (unsigned i = 0; i < N_ROUNDS; i++) {
@@ -205,9 +323,10 @@ TEST(two_loops_and_the_stores_threads_work_together)
 {
     static struct loop_thread loops[2];
     struct bench b;
-    pthread_t reader;
+    pthread_t reader, asker;
     memset(loops, 0, sizeof loops);
     bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
     b.store.now_percent = 0;
     atomic_store(&is_over, false);
     for (int i = 0; i < 2; i++) {
@@ -219,6 +338,7 @@ TEST(two_loops_and_the_stores_threads_work_together)
         pthread_create(&l->thread, NULL, run_loop, l);
     }
     pthread_create(&reader, NULL, answer_reads, &b.store);
+    pthread_create(&asker, NULL, ask_the_hub, b.hub);
     commit(&b.store);
     for (int i = 0; i < 2; i++) {
         pthread_join(loops[i].thread, NULL);
@@ -231,5 +351,6 @@ TEST(two_loops_and_the_stores_threads_work_together)
     }
     atomic_store(&is_over, true);
     pthread_join(reader, NULL);
+    pthread_join(asker, NULL);
     bench_fini(&b);
 }

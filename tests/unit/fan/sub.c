@@ -250,6 +250,55 @@ TEST(subscribers_of_a_dropped_log_are_told)
     bench_fini(&b);
 }
 
+static void tell_of_no_log(struct bench *b, unsigned log)
+{
+    const struct store_news news = {.log = fake_name(log), .is_dropped = true};
+    hub_news(b->hub, &news, 1);
+    bench_settle(b);
+}
+
+TEST(log_that_was_dropped_unheard_is_gone_once_there_is_said_to_be_none)
+{
+    struct bench b;
+    struct watcher w[2] = {{.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    for (unsigned i = 0; i < 2; i++) {
+        fake_append(&b.store, i, 3);
+        watcher_open(&b, &w[i], i, 1);
+    }
+    bench_settle(&b);
+    fake_drop(&b.store, 0);
+    fake_lose_news(&b.store);
+    T_EQ(w[0].sub.state, SUB_WAITING);
+    tell_of_no_log(&b, 0);
+    T_EQ(w[0].sub.state, SUB_GONE);
+    /* Of the other it is not true, or not any more. */
+    tell_of_no_log(&b, 1);
+    T_EQ(w[1].sub.state, SUB_WAITING);
+    fake_append(&b.store, 1, 1);
+    bench_settle(&b);
+    T_EQ(w[1].n_seen, 4);
+    for (int i = 0; i < 2; i++) sub_close(&w[i].sub);
+    bench_fini(&b);
+}
+
+TEST(who_waits_for_a_log_does_not_read_because_there_is_none)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    watcher_open(&b, &w, 0, 1);
+    bench_settle(&b);
+    uint64_t n_reads = b.store.n_store_reads;
+    tell_of_no_log(&b, 0);
+    T_EQ(b.store.n_store_reads, n_reads);
+    fake_append(&b.store, 0, 2);
+    bench_settle(&b);
+    T_EQ(w.n_seen, 2);
+    sub_close(&w.sub);
+    bench_fini(&b);
+}
+
 TEST(read_of_a_log_that_is_gone_by_now_is_of_no_use)
 {
     struct bench b;

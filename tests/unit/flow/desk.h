@@ -104,14 +104,16 @@ static inline enum weir_status desk_add(struct desk *d, const struct workflow *w
                                         const char *input)
 {
     struct commit *c = commit_new(512);
-    flow_add_run(c,
-                 &(struct flow_new_run){.workflow = w,
-                                        .id = weir_slice_of(id),
-                                        .owner = SLICE("somebody"),
-                                        .log = weir_slice_of(id),
-                                        .input = weir_slice_of(input)},
-                 0);
-    return store_commit_wait(d->store, c).status;
+    enum weir_status st = flow_add_run(c,
+                                       &(struct flow_new_run){.workflow = w,
+                                                              .id = weir_slice_of(id),
+                                                              .owner = SLICE("somebody"),
+                                                              .log = weir_slice_of(id),
+                                                              .input = weir_slice_of(input)},
+                                       0);
+    if (st == WEIR_OK) return store_commit_wait(d->store, c).status;
+    commit_free(c);
+    return st;
 }
 
 static inline void desk_run(struct desk *d, const struct workflow *w, const char *id,

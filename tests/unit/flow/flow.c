@@ -221,13 +221,14 @@ static const struct workflow diary = {.name = "diary",
 static void begin_diary(struct desk *d, const char *id)
 {
     struct commit *c = commit_new(1024);
-    flow_add_run(c,
-                 &(struct flow_new_run){.workflow = &diary,
-                                        .id = weir_slice_of(id),
-                                        .owner = SLICE("somebody"),
-                                        .log = SLICE("diary"),
-                                        .input = SLICE("{}")},
-                 0);
+    T_EQ(flow_add_run(c,
+                      &(struct flow_new_run){.workflow = &diary,
+                                             .id = weir_slice_of(id),
+                                             .owner = SLICE("somebody"),
+                                             .log = SLICE("diary"),
+                                             .input = SLICE("{}")},
+                      0),
+         WEIR_OK);
     T_EQ(store_commit_wait(d->store, c).status, WEIR_OK);
     T_EQ(flow_begin(d->flow, weir_slice_of(id)), WEIR_OK);
 }

@@ -292,6 +292,187 @@ TEST(the_innocent_survive_a_run_that_kills_every_process)
     store_close(d.store);
 }
 
+/* ---- people ---- */
+
+enum { N_PEOPLE = 4, N_RESTARTS = 12 };
+
+/* Of this process. */
+static struct flow_step *asked[N_PEOPLE];
+static atomic_bool has_answer[N_PEOPLE];
+static atomic_uint n_asked;
+
+static size_t person_of(const struct flow_step *s)
+{
+    return (size_t)(flow_id(s).ptr[0] - 'a');
+}
+
+/* In the first lives something works for it when the process dies; then it is people it asks. */
+static void ask_people(struct flow_step *s, size_t i)
+{
+    size_t person = person_of(s);
+    atomic_store(&counts->last_attempt[1], flow_attempt(s));
+    if (atomic_load(&has_answer[person])) {
+        if (atomic_load(&counts->kills_always)) raise(SIGKILL);
+        return;
+    }
+    asked[person] = s;
+    if ((int)atomic_load(&counts->n_lives) <= atomic_load(&counts->kills_in)) flow_part_wait(s, i);
+    else flow_part_rest(s, i);
+    desk_count(&n_asked);
+}
+
+static void people_said(struct flow_step *s)
+{
+    flow_done(s, SLICE("1"));
+}
+
+static void ask_step(struct flow_step *s)
+{
+    flow_parallel(s, 1, ask_people, people_said);
+}
+
+static const struct step people_steps[] = {{.name = "first", .run = step_0},
+                                           {.name = "ask", .run = ask_step}};
+static const struct workflow people = {
+    .name = "people", .steps = people_steps, .n_steps = 2, .keep_ms = -1, .on_end = desk_on_end};
+
+static void answer(size_t person)
+{
+    atomic_store(&has_answer[person], true);
+    flow_part_resume(asked[person], 0);
+}
+
+/* What the document of a run says, when it says so. */
+static void wait_for_record(struct desk *d, char id, const char *text)
+{
+    struct doc doc;
+    bool is_there = false;
+    while (!is_there) {
+        sched_yield();
+        T_EQ(store_doc_get(d->store, (struct doc_key){SLICE("run"), slice_of(&id, 1)}, &doc),
+             WEIR_OK);
+        is_there = memmem(doc.body.ptr, doc.body.len, text, strlen(text)) != NULL;
+        doc_fini(&doc);
+    }
+}
+
+/* A life up to where everybody has been asked, in a process of its own; then `then`. */
+static bool live_with_people(const char *folder, size_t n, void (*then)(struct desk *d))
+{
+    static const char *const ids[] = {"a", "b", "c", "d"};
+    atomic_fetch_add(&counts->n_lives, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        struct desk d = {.workflows = {&people}, .n_workflows = 1, .n_threads = 2};
+        desk_open_store(&d, folder);
+        size_t n_left = desk_n_docs(&d, "run");
+        bool is_first = atomic_load(&counts->n_lives) == 1;
+        desk_start(&d);
+        for (size_t i = 0; is_first && i < n; i++) desk_run(&d, &people, ids[i], "{}");
+        if (is_first || n_left > 0) then(&d);
+        desk_close(&d);
+        _exit(0);
+    }
+    int status = 0;
+    T_EQ(waitpid(child, &status, 0), child);
+    T_OK(WIFSIGNALED(status) || WEXITSTATUS(status) == 0);
+    return WIFSIGNALED(status);
+}
+
+static void expect_results(const char *folder, size_t n, const char *result)
+{
+    struct desk d = {.workflows = {&people}, .n_workflows = 1};
+    struct doc doc;
+    desk_open_store(&d, folder);
+    for (char id = 'a'; id < 'a' + (int)n; id++) {
+        T_EQ(store_doc_get(d.store, (struct doc_key){SLICE("result"), slice_of(&id, 1)}, &doc),
+             WEIR_OK);
+        T_EQ_STR(doc.body, result);
+        doc_fini(&doc);
+    }
+    T_EQ(desk_n_docs(&d, "run"), 0);
+    store_close(d.store);
+}
+
+static void die_at_rest(struct desk *d)
+{
+    desk_wait(&n_asked, 1);
+    if (atomic_load(&counts->n_lives) > 1) wait_for_record(d, 'a', "\"rests\":true");
+    raise(SIGKILL);
+}
+
+static void answer_first(struct desk *d)
+{
+    (void)d;
+    desk_wait(&n_asked, 1);
+    answer(0);
+    desk_wait(&desk_ended, 1);
+}
+
+TEST(whoever_waits_for_people_is_in_no_crash_but_the_first)
+{
+    char folder[256];
+    need_counts();
+    snprintf(folder, sizeof folder, "%s/rest", t_temp_dir());
+    for (int i = 0; i < N_RESTARTS; i++) T_OK(live_with_people(folder, 1, die_at_rest));
+    T_OK(!live_with_people(folder, 1, answer_first));
+    T_EQ(counts->last_attempt[1], 2);
+    expect_results(folder, 1, "\"ok\"");
+}
+
+static void answer_or_be_given_up(struct desk *d)
+{
+    (void)d;
+    pthread_mutex_lock(&desk_lock);
+    while (atomic_load(&n_asked) == 0 && atomic_load(&desk_ended) == 0)
+        pthread_cond_wait(&desk_changed, &desk_lock);
+    pthread_mutex_unlock(&desk_lock);
+    if (atomic_load(&n_asked) > 0) answer(0);
+    desk_wait(&desk_ended, 1);
+}
+
+TEST(a_step_that_kills_every_process_behind_an_answer_is_given_up)
+{
+    char folder[256];
+    need_counts();
+    atomic_store(&counts->kills_always, true);
+    snprintf(folder, sizeof folder, "%s/behind", t_temp_dir());
+    unsigned n_lives = 1;
+    while (n_lives < 30 && live_with_people(folder, 1, answer_or_be_given_up)) n_lives++;
+    T_EQ(n_lives, FLOW_CRASHES + 1);
+    expect_results(folder, 1, "\"internal_error\"");
+}
+
+static void die_when_all_are_asked(struct desk *d)
+{
+    (void)d;
+    desk_wait(&n_asked, N_PEOPLE);
+    raise(SIGKILL);
+}
+
+/* All are suspects, and each comes to its rest; who is answered goes on, whoever was first. */
+static void answer_from_the_last(struct desk *d)
+{
+    (void)d;
+    desk_wait(&n_asked, N_PEOPLE);
+    for (unsigned i = 0; i < N_PEOPLE; i++) {
+        answer(N_PEOPLE - 1 - i);
+        desk_wait(&desk_ended, i + 1);
+    }
+}
+
+TEST(nobody_waits_for_a_suspect_that_waits_for_people)
+{
+    char folder[256];
+    need_counts();
+    atomic_store(&counts->kills_in, 3);
+    snprintf(folder, sizeof folder, "%s/crowd", t_temp_dir());
+    for (int i = 0; i < 3; i++) T_OK(live_with_people(folder, N_PEOPLE, die_when_all_are_asked));
+    T_OK(!live_with_people(folder, N_PEOPLE, answer_from_the_last));
+    T_EQ(counts->last_attempt[1], 4);
+    expect_results(folder, N_PEOPLE, "\"ok\"");
+}
+
 /* ---- several engines ---- */
 
 TEST(an_engine_leaves_runs_of_other_workflows_to_their_own)

@@ -6,8 +6,9 @@
 static struct plan {
     unsigned n_failures; /* of the first attempts */
     struct flow_failure failure;
-    bool waits; /* until somebody resumes or it is aborted */
-    bool puts;  /* a document that is new once */
+    bool waits;      /* until somebody resumes or it is aborted */
+    bool puts;       /* a document that is new once */
+    unsigned n_late; /* ends that come second to somebody */
     atomic_uint n_tried, n_ended, n_aborts, n_waiting;
     struct flow_step *_Atomic waiting;
 } plan;
@@ -17,7 +18,10 @@ static void on_end(struct flow_step *s, const struct flow_end *end)
     char text[FLOW_MESSAGE_BYTES + 128];
     snprintf(text, sizeof text, "{\"code\":\"%s\",\"cost\":%g}",
              end->failure ? weir_status_name(end->failure->code) : "ok", end->cost_usd);
-    atomic_fetch_add(&plan.n_ended, 1);
+    static const int64_t wrong[] = {7, DOC_MUST_BE_NEW};
+    unsigned n = atomic_fetch_add(&plan.n_ended, 1);
+    if (n < plan.n_late)
+        flow_put(s, (struct doc_key){SLICE("count"), SLICE("all")}, wrong[n % 2], SLICE("x"));
     flow_emit(s, end->failure ? "failed" : "completed", weir_slice_of(text));
     flow_put(s, (struct doc_key){SLICE("result"), flow_id(s)}, DOC_MUST_BE_NEW,
              weir_slice_of(text));
@@ -274,6 +278,22 @@ TEST(an_end_that_is_refused_with_the_last_step_leaves_nothing_behind)
     desk_wait(&desk_ended, 1);
     T_EQ(plan.n_ended, 2);
     expect_end(&d, "tried tried completed", "{\"code\":\"ok\",\"cost\":0.5}");
+    desk_close(&d);
+}
+
+TEST(an_end_that_came_second_is_made_again_without_its_step)
+{
+    struct desk d = open_desk();
+    plan.n_late = 2;
+    struct commit *c = commit_new(0);
+    commit_put(c, (struct doc_key){SLICE("count"), SLICE("all")}, DOC_MUST_BE_NEW,
+               SLICE("somebody"), SLICE("x"));
+    T_EQ(store_commit_wait(d.store, c).status, WEIR_OK);
+    desk_run(&d, &short_trial, "r1", "{}");
+    desk_wait(&desk_ended, 1);
+    T_EQ(plan.n_tried, 1);
+    T_EQ(plan.n_ended, 3);
+    expect_end(&d, "tried completed", "{\"code\":\"ok\",\"cost\":0.25}");
     desk_close(&d);
 }
 

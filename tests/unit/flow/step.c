@@ -242,3 +242,32 @@ TEST(an_output_is_kept_to_the_byte)
              "lines:1={\n  \"a\": [1e2,\n 2.50]\n}\n look:1=0");
     desk_close(&d);
 }
+
+/* ---- other logs ---- */
+
+static void noted(struct flow_step *s)
+{
+    flow_append(s, SLICE("other"), "noted", SLICE("{}"));
+    if (flow_attempt(s) == 1) flow_fail(s, &(struct flow_failure){.code = WEIR_IO});
+    else flow_done(s, SLICE("0"));
+}
+
+static void note_the_end(struct flow_step *s, const struct flow_end *end)
+{
+    flow_append(s, SLICE("other"), "ended", SLICE("{}"));
+    on_end(s, end);
+}
+
+static const struct step noting_steps[] = {{.name = "noted", .run = noted, .max_attempts = 2}};
+static const struct workflow noting = {
+    .name = "noting", .steps = noting_steps, .n_steps = 1, .keep_ms = -1, .on_end = note_the_end};
+
+TEST(what_goes_to_another_log_goes_with_the_output)
+{
+    struct desk d = open_desk(&noting);
+    desk_run(&d, &noting, "r1", "{}");
+    desk_wait(&desk_ended, 1);
+    T_EQ_STR(weir_slice_of(desk_events(&d, "other", NULL)), "noted ended");
+    T_EQ_STR(weir_slice_of(desk_events(&d, "r1", NULL)), "end");
+    desk_close(&d);
+}

@@ -54,13 +54,14 @@ static void add_all(struct desk *d)
     char id[16];
     for (int i = 0; i < N_RUNS; i++) {
         snprintf(id, sizeof id, "r%d", i);
-        flow_add_run(c,
-                     &(struct flow_new_run){.workflow = &w,
-                                            .id = weir_slice_of(id),
-                                            .owner = SLICE("somebody"),
-                                            .log = weir_slice_of(id),
-                                            .input = SLICE("{\"n\":1}")},
-                     0);
+        T_EQ(flow_add_run(c,
+                          &(struct flow_new_run){.workflow = &w,
+                                                 .id = weir_slice_of(id),
+                                                 .owner = SLICE("somebody"),
+                                                 .log = weir_slice_of(id),
+                                                 .input = SLICE("{\"n\":1}")},
+                          0),
+             WEIR_OK);
         if (i % 1000 != 999) continue;
         T_EQ(store_commit_wait(d->store, c).status, WEIR_OK);
         c = commit_new(0);

@@ -149,6 +149,29 @@ TEST(a_folder_that_is_kept_can_be_written)
     T_OK(child_passes(use_kept_folder));
 }
 
+/* Two of them: the other one is also reached by a link in the data folder. */
+static void use_linked_folder(void)
+{
+    char files[128];
+    snprintf(files, sizeof files, "%s/files", t_temp_dir());
+    NEED(mkdir(files, 0700) == 0 && symlink(files, in(folder, "files")) == 0);
+    process_keep_folder(NULL);
+    process_keep_folder(certs);
+    process_keep_folder(files);
+    confine();
+    NEED(can_open(in(certs, "made"), O_CREAT | O_RDWR | O_EXCL));
+    NEED(mkdir(in(folder, "files/made"), 0700) == 0);
+    NEED(can_open(in(files, "made/one"), O_CREAT | O_RDWR | O_EXCL));
+    NEED(unlink(in(folder, "files/made/one")) == 0 && rmdir(in(folder, "files/made")) == 0);
+    if (has_landlock()) NEED(!can_open(in(folder, "../beside"), O_RDONLY));
+}
+
+TEST(a_folder_behind_a_link_can_be_kept_too)
+{
+    make_folders();
+    T_OK(child_passes(use_linked_folder));
+}
+
 static void read_key(void)
 {
     confine();

@@ -242,6 +242,29 @@ TEST(ready_means_that_events_are_taken)
     close_all();
 }
 
+TEST(server_that_drains_is_not_ready_and_takes_runs_if_others_do)
+{
+    open_all();
+    static struct exchange ex;
+    ex = request("", "");
+    T_OK(resource_takes_runs(&ex));
+    is_draining = true;
+    run(&ex, health_ready);
+    T_EQ(ex.status, 503);
+    has_others = true;
+    ex = request("", "");
+    T_OK(resource_takes_runs(&ex));
+    has_others = false;
+    T_OK(!resource_takes_runs(&ex));
+    T_EQ(ex.status, 503);
+    T_OK(has(&ex, "shutting_down"));
+    ex = request("", "");
+    run(&ex, drain_post);
+    T_EQ(ex.status, 403); /* not over the network */
+    is_draining = false;
+    close_all();
+}
+
 TEST(errors_have_a_place_for_every_code)
 {
     static struct exchange ex;

@@ -18,11 +18,16 @@
 #include "base/fault.h"
 #include "base/slice.h"
 #include "running.h"
+#include "stream/stream.h"
 #include "t.h"
 
 #define APPEND(name, body_len, body)                                                               \
     "POST /v1/streams/" name " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " body_len           \
     "\r\n\r\n" body
+
+#define CALL(method, body_len, body)                                                               \
+    "POST /rpc/" method " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " body_len "\r\n\r"       \
+    "\n" body
 
 /* ---- requests and answers ---- */
 
@@ -218,7 +223,8 @@ TEST(head_and_options_are_answered)
 /* ---- streams ---- */
 
 /* Appends n events of about `size` bytes by one connection. */
-static void append_many(const struct running *r, int n, size_t size)
+/* So many of a size, the first of which gets this id. */
+static void append_some(const struct running *r, int first, int n, size_t size)
 {
     char *body = malloc(size + 3);
     char head[256];
@@ -234,11 +240,16 @@ static void append_many(const struct running *r, int n, size_t size)
         say(fd, head);
         say(fd, body);
         forget();
-        snprintf(want, sizeof want, "{\"id\":%d}", i + 1);
+        snprintf(want, sizeof want, "{\"id\":%d}", first + i);
         T_OK(hear(fd, want, 1));
     }
     free(body);
     close(fd);
+}
+
+static void append_many(const struct running *r, int n, size_t size)
+{
+    append_some(r, 1, n, size);
 }
 
 /* Takes the chunks of an answer apart; returns the bytes of the body, in place. */
@@ -287,6 +298,55 @@ TEST(a_reader_that_stops_reading_loses_nothing)
         at += (size_t)want_len + SIZE + 3;
     }
     T_EQ(len, (size_t)(at - reply));
+    close(fd);
+    stop(&r);
+}
+
+/* Reads to the end, and keeps nothing of it: how much it was. */
+static size_t hear_away(int fd)
+{
+    size_t n = 0;
+    forget();
+    while (hear_some(fd)) {
+        n += reply_len;
+        forget();
+    }
+    return n;
+}
+
+TEST(what_is_trimmed_meanwhile_ends_the_stream_and_is_told_next_time)
+{
+    enum { N = 20, ROUNDS = 10, SIZE = 60000, SMALL = 131072 };
+    struct running r;
+    set_up(&r);
+    start(&r);
+    struct store *store = server_store(r.server);
+    struct stream_log_text name;
+    struct weir_slice log = stream_log_name(&name, SLICE("big"));
+    for (int i = 0; i < ROUNDS; i++) {
+        append_some(&r, 1 + i * N, N, SIZE);
+        T_EQ(store_settle(store), WEIR_OK);
+    }
+    int size = SMALL;
+    int fd = dial(&r);
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    forget();
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    T_OK(hear(fd, "id: 1\n", 1));
+    T_EQ(store_trim(store, log, (uint64_t)N * ROUNDS), WEIR_OK);
+    T_EQ(store_settle(store), WEIR_OK);
+    size = 1 << 20;
+    setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &size, sizeof size);
+    T_OK(hear_away(fd) < (size_t)N * ROUNDS * SIZE);
+    close(fd);
+    stop(&r);
+    start(&r);
+    fd = dial(&r);
+    forget();
+    say(fd, "GET /v1/streams/big HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    T_OK(hear(fd, "\r\n\r\n", 1));
+    /* Not 404: it is there, and who comes again may begin later. */
+    T_OK(strncmp(reply, "HTTP/1.1 503", 12) == 0);
     close(fd);
     stop(&r);
 }
@@ -372,9 +432,9 @@ TEST(a_head_that_does_not_come_is_timed_out)
 {
     struct running r;
     set_up(&r);
-    r.options.limits.head_timeout_ms = 100;
-    r.options.limits.idle_timeout_ms = 100;
-    r.options.limits.body_timeout_ms = 100;
+    r.options.limits.head_timeout_ms = 1000;
+    r.options.limits.idle_timeout_ms = 1000;
+    r.options.limits.body_timeout_ms = 1000;
     start(&r);
     int fd = dial(&r);
     forget();
@@ -585,6 +645,13 @@ TEST(memory_that_cannot_be_had_costs_a_request_and_not_the_server)
             "POST /v1/streams/m HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n"
             "\r\n1\r\n?\r\n0\r\n\r\n",
             "}}");
+        ask_in_need(&r, CALL("sessions/list", "2", "{}"), "}");
+        ask_in_need(&r, CALL("sessions/get", "19", "{\"json\":{\"id\":\"x\"}}"), "}}");
+        ask_in_need(&r, CALL("chat/send", "13", "{\"json\":{\"a\":"), "}}");
+        ask_in_need(&r,
+                    "GET /sse/sessions/ses_01J00000000000000000000000 HTTP/1.1\r\n"
+                    "Host: localhost\r\n\r\n",
+                    "}}");
         fault_disarm_all();
     }
     int fd = dial(&r);

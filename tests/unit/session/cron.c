@@ -56,6 +56,9 @@ TEST(fields_are_read_as_cron_does)
     T_EQ(parsed(" \t0  0 1\t1 * ").months, 2u);
     T_EQ(parsed("@Daily").hours, 1u);
     T_EQ(parsed("0 0 * * 0").weekdays, parsed("0 0 * * 7").weekdays);
+    T_EQ(parsed("0 0 * * SAT-SUN").weekdays, 1u | 1u << 6);
+    T_EQ(parsed("0 0 * * fri-sun,3").weekdays, 1u | 1u << 3 | 1u << 5 | 1u << 6);
+    T_EQ(parsed("0 0 * * MON-SUN/3").weekdays, 1u | 1u << 1 | 1u << 4);
 }
 
 TEST(what_is_no_schedule_is_refused_with_its_place)

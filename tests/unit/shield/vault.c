@@ -3,8 +3,10 @@
 #include "shield/vault.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/slice.h"
@@ -101,6 +103,23 @@ TEST(a_new_key_seals_and_the_old_ones_still_open)
     weir_buf_fini(&old);
     vault_close(next);
     vault_close(v);
+}
+
+TEST(a_key_file_is_there_as_a_whole_or_not_at_all)
+{
+    char name[32];
+    for (unsigned i = 0; i < 40; i++) {
+        snprintf(name, sizeof name, "key-%u", i);
+        const char *path = key_path(name);
+        pid_t child = fork();
+        if (child == 0) _exit(vault_create(path) == WEIR_OK ? 0 : 1);
+        for (volatile unsigned k = 0; k < i * 2000; k++) continue;
+        T_EQ(kill(child, SIGKILL), 0);
+        T_EQ(waitpid(child, NULL, 0), child);
+        enum weir_status st = vault_create(path);
+        T_OK(st == WEIR_OK || st == WEIR_EXISTS);
+        vault_close(open_vault(path));
+    }
 }
 
 static void write_text(const char *path, const char *text, mode_t mode)

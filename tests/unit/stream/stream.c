@@ -179,7 +179,7 @@ TEST(a_stream_is_made_once_and_the_same_again_is_no_harm)
     T_EQ(add(s, "a"), STREAM_DONE);
     struct stream_create again = {.name = SLICE("a")};
     T_EQ(create(s, &again), STREAM_EXISTED);
-    T_EQ(again.last, 1);
+    T_EQ(again.last_there, 1);
     store_close(s);
 }
 

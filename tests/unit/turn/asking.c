@@ -629,7 +629,7 @@ static void trace(const char *id)
 {
     struct weir_buf out;
     weir_buf_init(&out, TEXT_BYTES);
-    T_EQ(turn_trace(desk.store, weir_slice_of(id), &out), WEIR_OK);
+    T_EQ(turn_trace(desk.store, weir_slice_of(id), false, &out), WEIR_OK);
     snprintf(seen, sizeof seen, "%.*s", (int)out.len, out.ptr);
     weir_buf_fini(&out);
 }

@@ -11,7 +11,7 @@
 
 /* What the agents of a test do, and what they saw. */
 static struct {
-    const char *vagueness, *route, *answer, *entries;
+    const char *vagueness, *route, *answer, *numbers, *entries;
     enum weir_status fails; /* of the main agent */
     unsigned n_fails;       /* so often */
     pthread_mutex_t lock;
@@ -62,6 +62,10 @@ enum weir_status agent_rephrase(struct agent_case *c, struct weir_buf *out)
     return WEIR_OK;
 }
 
+static const char a_finding[] =
+    "{\"id\":\"ds-001\",\"kind\":\"pair\",\"claim\":\"c\",\"metric\":\"x\",\"metric_y\":\"y\","
+    "\"lag\":1,\"window\":\"w\",\"days\":[1,2,3]}";
+
 enum weir_status agent_work(struct agent_case *c, const char *agent, struct weir_slice question,
                             struct weir_buf *out)
 {
@@ -74,8 +78,8 @@ enum weir_status agent_work(struct agent_case *c, const char *agent, struct weir
         return script.fails;
     }
     weir_buf_printf(out,
-                    "{\"agent\":\"%s\",\"question\":\"%.*s\",\"summary\":\"\",\"findings\":[]}",
-                    agent, (int)question.len, question.ptr);
+                    "{\"agent\":\"%s\",\"question\":\"%.*s\",\"summary\":\"\",\"findings\":[%s]}",
+                    agent, (int)question.len, question.ptr, is_main ? a_finding : "");
     return WEIR_OK;
 }
 
@@ -95,7 +99,8 @@ enum weir_status agent_validate(struct agent_case *c, struct weir_buf *out)
     script.saw_main_as_step_4 =
         weir_slice_is(weir_json_text(weir_json_get_str(main, "agent")), "investigator") &&
         !c->output(c->user, "run_supporting_agents");
-    weir_buf_append_str(out, "{\"findings\":[{\"id\":\"ds-001\",\"gates\":[{\"gate\":\"bootstrap\","
+    weir_buf_append_str(out, "{\"findings\":[{\"id\":\"ds-001\",\"verdict\":\"validated\","
+                             "\"assessment\":\"a\",\"gates\":[{\"gate\":\"bootstrap\","
                              "\"verdict\":\"passed\"}],\"critic\":{\"verdict\":\"accept\"}}],"
                              "\"fact_sheet\":[{\"claim\":\"ds-001.avg\",\"value\":7}],"
                              "\"validator\":{\"findings_total\":1,\"findings_validated\":1}}");
@@ -108,6 +113,8 @@ enum weir_status agent_synthesize(struct agent_case *c, struct weir_buf *out)
     note("synthesize");
     weir_buf_append_str(out, "{\"answer\":");
     weir_json_put_str(out, script.answer);
+    weir_buf_append_str(out, ",\"numbers\":");
+    weir_buf_append_str(out, script.numbers);
     weir_buf_append_str(out, ",\"flagged\":[\"9\"],\"removed\":[]}");
     return WEIR_OK;
 }
@@ -126,6 +133,7 @@ static void open_desk(void)
     script.vagueness = "low";
     script.route = "{\"main\":\"data_science\",\"supporting\":[\"domain_expert\"],\"safety\":null}";
     script.answer = "It is 7.";
+    script.numbers = "[{\"start\":6,\"end\":7}]";
     script.entries = "";
     script.n_fails = 0;
     script.calls[0] = 0;
@@ -142,7 +150,8 @@ TEST(agents_go_through_all_nine_steps)
         "classify route rephrase domain_expert data_science reflect validate synthesize remember ");
     T_OK(says(turn_text, "\"status\":\"completed\""));
     T_OK(says(turn_text,
-              "\"result\":{\"answer\":\"It is 7.\",\"fact_sheet\":[{\"claim\":\"ds-001.avg\","
+              "\"result\":{\"answer\":\"It is 7.\",\"numbers\":[{\"start\":6,\"end\":7}],"
+              "\"fact_sheet\":[{\"claim\":\"ds-001.avg\","
               "\"value\":7}],\"agents_used\":[\"data_science\",\"domain_expert\","
               "\"health_coach\"],\"validator\":{\"findings_total\":1,"
               "\"findings_validated\":1,\"findings_conditional\":0,"
@@ -183,10 +192,12 @@ TEST(without_an_agent_there_is_only_talk)
     for (size_t i = 0; i < sizeof routes / sizeof *routes; i++) {
         open_desk();
         script.route = routes[i];
+        script.numbers = "null";
         run_turn(false);
         T_EQ_STR(weir_slice_of(script.calls), "classify route synthesize remember ");
-        T_OK(says(turn_text,
-                  "\"fact_sheet\":[],\"agents_used\":[],\"validator\":{\"findings_total\":0,"));
+        T_OK(says(turn_text, "\"numbers\":[],"
+                             "\"fact_sheet\":[],\"agents_used\":[],"
+                             "\"validator\":{\"findings_total\":0,"));
         close_desk();
     }
 }
@@ -388,7 +399,7 @@ TEST(trace_tells_attempts_inputs_and_gates)
     turns_begin(desk.turns, weir_slice_of(id));
     wait_ended(1, true);
     weir_buf_init(&out, 1 << 20);
-    T_EQ(turn_trace(desk.store, weir_slice_of(id), &out), WEIR_OK);
+    T_EQ(turn_trace(desk.store, weir_slice_of(id), false, &out), WEIR_OK);
     weir_buf_append_char(&out, 0);
     T_OK(says(out.ptr, "\"name\":\"run_main_agent\",\"number\":5,"));
     T_OK(says(out.ptr, "\"attempts\":2,\"cost_usd\":0,\"input\":{\"messages\":[{\"role\":\"user\","
@@ -400,9 +411,23 @@ TEST(trace_tells_attempts_inputs_and_gates)
     T_OK(says(out.ptr,
               "\"agents\":[{\"agent\":\"domain_expert\",\"step\":\"run_supporting_agents\","
               "\"question\":\"the facts?\""));
+    T_OK(says(out.ptr,
+              "\"findings\":[{\"id\":\"ds-001\",\"kind\":\"pair\",\"claim\":\"c\",\"metric\":\"x\","
+              "\"metric_y\":\"y\",\"lag\":1,\"window\":\"w\",\"verdict\":\"validated\","
+              "\"assessment\":\"a\"}],\"gates\":"));
     weir_buf_fini(&out);
     weir_buf_init(&out, 1 << 20);
-    T_EQ(turn_trace(desk.store, SLICE("turn_01HX2K3M4N5P6Q7R8S9T0V1W2X"), &out), WEIR_NOT_FOUND);
+    T_EQ(turn_trace(desk.store, weir_slice_of(id), true, &out), WEIR_OK);
+    weir_buf_append_char(&out, 0);
+    T_OK(says(out.ptr, "\"attempts\":2,\"cost_usd\":0,\"error\":{"));
+    T_OK(says(out.ptr, "\"metric_y\":\"y\""));
+    T_OK(!says(out.ptr, "\"input\":"));
+    T_OK(!says(out.ptr, "\"output\":"));
+    T_OK(!says(out.ptr, "\"model_calls\":"));
+    weir_buf_fini(&out);
+    weir_buf_init(&out, 1 << 20);
+    T_EQ(turn_trace(desk.store, SLICE("turn_01HX2K3M4N5P6Q7R8S9T0V1W2X"), true, &out),
+         WEIR_NOT_FOUND);
     weir_buf_fini(&out);
     close_desk();
 }

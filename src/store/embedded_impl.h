@@ -25,8 +25,9 @@
 #include "base/map.h"
 #include "base/ring.h"
 #include "io/file.h"
-#include "store/commit_impl.h"
+#include "store/ahead_impl.h"
 #include "store/db.h"
+#include "store/engine.h"
 #include "store/journal.h"
 
 enum {
@@ -38,6 +39,8 @@ enum {
     PENDING_OVERHEAD = 96,       /* what a waiting chunk or document costs beyond its bytes */
 };
 
+struct embedded;
+
 /* Where a log is in the life between two settlings; index. */
 enum log_place {
     LOG_LOOSE,    /* made by the committer, not yet visible */
@@ -46,51 +49,10 @@ enum log_place {
     LOG_SETTLING, /* the settler is at it */
 };
 
-struct log {
-    struct list_node node;  /* in the list of its place; index */
-    struct list_node batch; /* in the committer's batch */
-    uint64_t id;
-    /* What readers see; index. */
-    uint64_t last;
-    int64_t expires_ms;
-    struct ring pending; /* chunks that the database does not have, oldest first */
-    size_t n_settling;   /* how many of them the settler is at */
-    bool is_kept;        /* it was there when the settler took it */
-    unsigned char place; /* enum log_place */
-    bool is_visible;     /* it exists */
-    bool is_sealed;
-    bool is_dropped;      /* it was there; the database may still say that it is */
-    bool dirty_again;     /* changed while the settler was at it */
-    bool is_orphan;       /* no more in the map: the settler frees it */
-    unsigned char n_name; /* length of name */
-    /* The committer's own: as it will be when the batch under way is durable. */
-    bool next_sealed;
-    bool next_dropped;
-    int64_t next_expires_ms;
-    uint64_t next_last;
-    size_t batch_bytes;  /* of the events of this batch, with their id lines */
-    struct chunk *chunk; /* those events */
-    size_t chunk_at;     /* how much of it is filled in */
-    char name[];
-};
-
-/* A version of a document that the database does not have; does not change once made. */
-struct pending_doc {
-    struct list_node node; /* in the index's or the settler's list; index */
-    unsigned refs;         /* the overlay, the settler, listings; index */
-    bool is_removed;
-    bool in_overlay;  /* index */
-    bool is_settling; /* it is in the settler's list, not in the index's; index */
-    int64_t version;
-    unsigned char n_kind, n_id, n_owner;
-    uint32_t n_body;
-    char bytes[]; /* kind, NUL, id, owner, body */
-};
-
 /* Something for the reading threads; part of what it is about. */
 struct job {
     struct job *next;
-    void (*run)(struct store *s, struct job *job);
+    void (*run)(struct embedded *s, struct job *job);
 };
 
 /* Documents that the database has, as it has them, the least recently used first. */
@@ -117,7 +79,8 @@ struct read_job {
     char name[];
 };
 
-struct store {
+struct embedded {
+    struct store store; /* first: what others hold */
     char folder[1024];
     struct store_options options;
     const struct clock *clock;
@@ -170,80 +133,72 @@ struct store {
     bool is_running;
 
     /* The committer's own. */
-    struct list batch_logs;
-    struct map batch_docs; /* documents of the batch, by key */
+    struct ahead ahead;
     struct weir_buf record;
     struct db_reader *committer_reader;
     struct doc_cache doc_cache;
     struct arena view_memory; /* what a `decide` was shown */
+    bool is_blind;            /* a call in vain is under way: see view.c */
+    unsigned n_blind;         /* documents that such calls have asked for */
     uint64_t last_log_id;
     uint64_t unsynced_since_ns;
     struct store_news *news;
     size_t cap_news;
 };
 
-int64_t store_now_ms(struct store *s);
+static inline struct embedded *embedded_of(struct store *s)
+{
+    return CONTAINER_OF(s, struct embedded, store);
+}
+
+int64_t embedded_now_ms(struct embedded *s);
 
 void trims_free(struct trim *trims);
 
 /* ---- index (index.c); the lock is held unless a function says otherwise ---- */
 
 /* NULL when there is none in memory. The committer needs no lock for this. */
-struct log *index_find(const struct store *s, struct weir_slice name);
-void log_free(struct log *log);
-struct weir_slice log_name(const struct log *log);
+struct log *index_find(const struct embedded *s, struct weir_slice name);
 
 /*
  * A log that was never there or was dropped: known from now on, but not visible. And one that
  * the database knows; WEIR_NOT_FOUND. Committer only; both take the lock themselves.
  */
-WEIR_MUST_CHECK enum weir_status index_make_log(struct store *s, struct weir_slice name,
+WEIR_MUST_CHECK enum weir_status index_make_log(struct embedded *s, struct weir_slice name,
                                                 uint64_t id, struct log **out);
-WEIR_MUST_CHECK enum weir_status index_load_log(struct store *s, struct weir_slice name,
+WEIR_MUST_CHECK enum weir_status index_load_log(struct embedded *s, struct weir_slice name,
                                                 struct log **out);
 
 /* Adds events to what is visible; takes over the reference. */
-void index_add_chunk(struct store *s, struct log *log, struct chunk *chunk);
-void index_set_dirty(struct store *s, struct log *log);
+void index_add_chunk(struct embedded *s, struct log *log, struct chunk *chunk);
+void index_set_dirty(struct embedded *s, struct log *log);
 /* The log is there, though it has no events; nothing for one that was dropped. */
-void index_show(struct store *s, struct log *log);
+void index_show(struct embedded *s, struct log *log);
 /* Lets go of the oldest n chunks, or as many as there are. */
-void index_forget_chunks(struct store *s, struct log *log, size_t n);
+void index_forget_chunks(struct embedded *s, struct log *log, size_t n);
 /* The log is gone for readers; the settler will tell the database. */
-void index_drop(struct store *s, struct log *log);
+void index_drop(struct embedded *s, struct log *log);
 
-struct pending_doc *pending_doc_new(struct doc_key key, struct weir_slice owner,
-                                    struct weir_slice body);
-struct weir_slice pending_doc_key(const struct pending_doc *d); /* kind, NUL, id */
-size_t pending_doc_bytes(const struct pending_doc *d);
-void pending_doc_unref(struct pending_doc *d);
-/* A doc whose slices point into d. */
-struct doc pending_doc_view(const struct pending_doc *d);
 /* Takes over the reference; what it replaces goes. */
-void index_put_doc(struct store *s, struct pending_doc *d);
-
-enum { OVERLAY_KEY_BYTES = 2 * STORE_NAME_BYTES + 1 };
-struct weir_slice overlay_key(char out[OVERLAY_KEY_BYTES], struct doc_key key);
+void index_put_doc(struct embedded *s, struct pending_doc *d);
 
 /* Forgets clean logs beyond the ceiling. Committer only; takes the lock itself. */
-void index_trim(struct store *s);
-void index_fini(struct store *s);
+void index_trim(struct embedded *s);
+void index_fini(struct embedded *s);
 
 /* ---- committer.c ---- */
 
-/* The log as it will be when the batch under way is durable; WEIR_NOT_FOUND. */
-WEIR_MUST_CHECK enum weir_status committer_log(struct store *s, struct weir_slice name,
-                                               struct log_state *out);
+extern const struct ahead_ways embedded_ways;
 
 void *committer_run(void *store);
 
 /* ---- view.c; committer only ---- */
 
 /* Calls the commit's `decide`, if it has one. */
-WEIR_MUST_CHECK enum weir_status view_decide(struct store *s, struct commit *c);
+WEIR_MUST_CHECK enum weir_status view_decide(struct embedded *s, struct commit *c);
 
 /* The version a document has now, in the batch, the overlay or the database; 0: none. */
-WEIR_MUST_CHECK enum weir_status view_doc_version(struct store *s, struct doc_key key,
+WEIR_MUST_CHECK enum weir_status view_doc_version(struct embedded *s, struct doc_key key,
                                                   int64_t *version);
 
 void doc_cache_init(struct doc_cache *cache);
@@ -251,18 +206,43 @@ void doc_cache_fini(struct doc_cache *cache);
 /* The document is another from now on. `key` is kind, NUL, id. */
 void doc_cache_forget(struct doc_cache *cache, struct weir_slice key);
 
+/* As commit_view_doc() and commit_view_log(). */
+WEIR_MUST_CHECK enum weir_status embedded_view_doc(struct store *s, struct doc_key key,
+                                                   struct doc *out);
+WEIR_MUST_CHECK enum weir_status embedded_view_log(struct store *s, struct weir_slice log,
+                                                   struct log_state *out);
+
 /* ---- settler.c ---- */
+
+WEIR_MUST_CHECK enum weir_status embedded_trim(struct store *s, struct weir_slice log,
+                                               uint64_t before);
 
 void *settler_run(void *store);
 /* Settles all that is visible, by the caller's thread: before the settler was started. */
-WEIR_MUST_CHECK enum weir_status settle_now(struct store *s);
+WEIR_MUST_CHECK enum weir_status settle_now(struct embedded *s);
 /* Asks for a settling; settle_and_wait() also waits. Takes the lock itself. */
-void settle_ask(struct store *s);
+void settle_ask(struct embedded *s);
 /* Asks the settler and waits for the end of a settling that began after the asking. */
-WEIR_MUST_CHECK enum weir_status settle_and_wait(struct store *s);
+WEIR_MUST_CHECK enum weir_status settle_and_wait(struct embedded *s);
 
 /* ---- read.c ---- */
 
 void *reader_run(void *store);
-struct db_reader *store_take_reader(struct store *s); /* NULL when none can be had */
-void store_give_reader(struct store *s, struct db_reader *reader);
+struct db_reader *embedded_take_reader(struct embedded *s); /* NULL when none can be had */
+void embedded_give_reader(struct embedded *s, struct db_reader *reader);
+
+/* As the functions of store.h and passage.h that are called so without "embedded". */
+void embedded_read(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                   struct log_read *out);
+bool embedded_read_now(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                       struct log_read *out);
+void embedded_read_later(struct store *s, struct weir_slice log, uint64_t from, size_t max_bytes,
+                         log_read_fn done, void *user);
+WEIR_MUST_CHECK enum weir_status embedded_later(struct store *s, void (*work)(void *user),
+                                                void *user);
+WEIR_MUST_CHECK enum weir_status embedded_doc_get(struct store *s, struct doc_key key,
+                                                  struct doc *out);
+WEIR_MUST_CHECK enum weir_status embedded_doc_list(struct store *s, const struct doc_query *query,
+                                                   doc_fn each, void *user);
+WEIR_MUST_CHECK enum weir_status embedded_search(struct store *s, const struct passage_query *query,
+                                                 passage_fn each, void *user);

@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Private values of a turn: what agents ask models leaves with placeholders in their place, and
- * what comes back, as it comes and as a whole, has the values again. So agents know nothing of it,
- * and what is recorded of calls holds placeholders only.
+ * Private values of a run: what models are asked leaves with placeholders in their place, and what
+ * comes back, as it comes and as a whole, has the values again. So whoever asks knows nothing of
+ * it, and what is recorded of calls holds placeholders only.
  *
- * The map is the turn's own: document "shield_map" of the turn's id, sealed. It is put before the
- * request that needs it, in the same order of commits; so whoever finds an answer finds the map,
- * and the same question has the same bytes after a crash. There is nobody to ask in a turn: "ask"
- * counts as auto_redact, and "block" ends it.
+ * The map is the document "shield_map" of an id, sealed: a turn's own, or that of the session that
+ * it is of. It is put before the request that needs it, in the same order of commits; so whoever
+ * finds an answer finds the map, and the same question has the same bytes after a crash. Nobody is
+ * asked: "ask" counts as auto_redact, and "block" ends the run.
  *
  * The guard is shared by the parts of a step, under the lock. The model engine has a copy, for it
  * looks at what leaves at a time of its own.
  */
+#include "call/values.h"
+
 #include "base/mem.h"
 #include "base/slice.h"
 #include "shield/decision.h"
 #include "shield/restore.h"
-#include "turn/turn_impl.h"
 
 enum {
     MAP_BYTES = STORE_DOC_BYTES,
@@ -24,18 +25,18 @@ enum {
     ANSWER_BYTES = 8 * MODEL_ANSWER_BYTES /* of an answer with its values */
 };
 
-static struct doc_key map_key(struct weir_slice turn)
+static struct doc_key map_key(struct weir_slice id)
 {
-    return (struct doc_key){SLICE("shield_map"), turn};
+    return (struct doc_key){SLICE("shield_map"), id};
 }
 
-void turn_values_init(struct turn_values *v, struct turns *t)
+void call_values_init(struct call_values *v, const struct values_home *home, struct weir_slice id)
 {
-    *v = (struct turn_values){.turns = t};
+    *v = (struct call_values){.home = home, .id = id};
     pthread_mutex_init(&v->lock, NULL);
 }
 
-void turn_values_fini(struct turn_values *v)
+void call_values_fini(struct call_values *v)
 {
     guard_free(v->guard);
     guard_free(atomic_load(&v->leaving));
@@ -44,30 +45,30 @@ void turn_values_fini(struct turn_values *v)
 }
 
 /* Whether what is asked in a role is the policy's business. */
-static bool is_covered(const struct turns *t, enum model_role role)
+static bool is_covered(const struct values_home *h, enum model_role role)
 {
-    const struct shield_policy *p = t->options.policy;
-    if (!p || !t->options.vault || shield_policy_action(p) == PII_OFF) return false;
-    return shield_policy_scope(p) == PII_ALL || models_is_external(t->options.models, role);
+    const struct shield_policy *p = h->policy;
+    if (!p || !h->vault || shield_policy_action(p) == PII_OFF) return false;
+    return shield_policy_scope(p) == PII_ALL || models_is_external(h->models, role);
 }
 
 /* WEIR_NOT_FOUND: it has none. */
-static enum weir_status unseal(const struct turns *t, struct weir_slice turn, struct guard *g)
+static enum weir_status unseal(const struct values_home *h, struct weir_slice id, struct guard *g)
 {
     struct doc doc;
-    enum weir_status st = store_doc_get(t->store, map_key(turn), &doc);
+    enum weir_status st = store_doc_get(h->store, map_key(id), &doc);
     if (st != WEIR_OK) return st;
-    st = guard_unseal(g, t->options.vault, turn, doc.body);
+    st = guard_unseal(g, h->vault, id, doc.body);
     doc_fini(&doc);
     /* A key that is not there any more is another thing than a map that is not. */
     return st == WEIR_NOT_FOUND ? WEIR_FORBIDDEN : st;
 }
 
-struct guard *turn_values_of(const struct turns *t, struct weir_slice turn)
+struct guard *call_values_of(const struct values_home *home, struct weir_slice id)
 {
-    if (!t->options.policy || !t->options.vault) return NULL;
-    struct guard *g = guard_new(t->options.policy);
-    if (g && unseal(t, turn, g) == WEIR_OK) return g;
+    if (!home->policy || !home->vault) return NULL;
+    struct guard *g = guard_new(home->policy);
+    if (g && unseal(home, id, g) == WEIR_OK) return g;
     guard_free(g);
     return NULL;
 }
@@ -140,27 +141,26 @@ static enum weir_status redact(struct redacted *r, struct guard *g,
 
 /* ---- the map ---- */
 
-static void audit(struct flow_step *s, const char *action, const char *decider,
-                  const struct guard_report *report)
+static void audit(const struct call_values *v, struct flow_step *s, const char *action,
+                  const char *decider, const struct guard_report *report)
 {
     audit_write(flow_store(s), &(struct audit_entry){.at_ms = clock_wall_ms(flow_clock(s)),
                                                      .owner = flow_owner(s),
-                                                     .conversation = flow_id(s),
+                                                     .conversation = v->id,
                                                      .action = action,
                                                      .decider = decider,
-                                                     .path = "turn",
+                                                     .path = v->home->path,
                                                      .report = report});
 }
 
-static enum weir_status save_map(struct turn_values *v, struct flow_step *s)
+static enum weir_status save_map(struct call_values *v, struct flow_step *s)
 {
     struct weir_buf sealed;
     weir_buf_init(&sealed, MAP_BYTES);
-    enum weir_status st = guard_seal(v->guard, v->turns->options.vault, flow_id(s), &sealed);
+    enum weir_status st = guard_seal(v->guard, v->home->vault, v->id, &sealed);
     if (st == WEIR_OK) st = weir_buf_status(&sealed);
     if (st == WEIR_OK)
-        flow_save(s,
-                  &(struct flow_save){.key = map_key(flow_id(s)), .body = weir_buf_slice(&sealed)});
+        flow_save(s, &(struct flow_save){.key = map_key(v->id), .body = weir_buf_slice(&sealed)});
     weir_buf_fini(&sealed);
     return st;
 }
@@ -169,7 +169,7 @@ static enum weir_status save_map(struct turn_values *v, struct flow_step *s)
  * A new copy for who looks at what leaves. The old one may be in use by a call of another part:
  * it is kept until all of them are over.
  */
-static enum weir_status hand_out(struct turn_values *v)
+static enum weir_status hand_out(struct call_values *v)
 {
     struct guard *before = atomic_load(&v->leaving);
     if (before && v->n_old == VALUES_OLD) return WEIR_LIMIT;
@@ -181,12 +181,12 @@ static enum weir_status hand_out(struct turn_values *v)
     return WEIR_OK;
 }
 
-static enum weir_status load_locked(struct turn_values *v, struct flow_step *s)
+static enum weir_status load_locked(struct call_values *v)
 {
     if (v->guard) return WEIR_OK;
-    struct guard *g = guard_new(v->turns->options.policy);
+    struct guard *g = guard_new(v->home->policy);
     if (!g) return WEIR_NOMEM;
-    enum weir_status st = unseal(v->turns, flow_id(s), g);
+    enum weir_status st = unseal(v->home, v->id, g);
     if (st != WEIR_OK && st != WEIR_NOT_FOUND) {
         guard_free(g);
         return st;
@@ -195,32 +195,33 @@ static enum weir_status load_locked(struct turn_values *v, struct flow_step *s)
     return hand_out(v);
 }
 
-static enum weir_status refuse(struct work_values *w, const struct guard_report *report)
+static enum weir_status refuse(const struct call_values *v, struct values_asker *w,
+                               const struct guard_report *report)
 {
-    audit(w->step, "policy_block", "policy", report);
+    audit(v, w->step, "policy_block", "policy", report);
     return asker_refuse(w->asker, WEIR_UNPROCESSABLE,
                         "the policy lets nothing private leave for a model, and there is some in "
                         "what it would be asked");
 }
 
-static enum weir_status redact_locked(struct turn_values *v, struct work_values *w,
+static enum weir_status redact_locked(struct call_values *v, struct values_asker *w,
                                       const struct model_request *request, struct redacted *out,
                                       struct guard_report *report)
 {
-    bool is_blocked = shield_policy_action(v->turns->options.policy) == PII_BLOCK;
+    bool is_blocked = shield_policy_action(v->home->policy) == PII_BLOCK;
     enum weir_status st = redact(out, v->guard, request, report);
     if (st == WEIR_FORBIDDEN || (st == WEIR_OK && is_blocked && report->n > 0))
-        return refuse(w, report);
+        return refuse(v, w, report);
     if (st != WEIR_OK || guard_version(v->guard) == v->version) return st;
     st = save_map(v, w->step);
-    if (st == WEIR_OK) audit(w->step, "redact", "policy", report);
+    if (st == WEIR_OK) audit(v, w->step, "redact", "policy", report);
     return st == WEIR_OK ? hand_out(v) : st;
 }
 
 /* ---- answers ---- */
 
 /* The answer as agents know it, in the pass's memory. */
-enum weir_status turn_values_restore(const struct guard *g, struct arena *arena,
+enum weir_status call_values_restore(const struct guard *g, struct arena *arena,
                                      const struct model_answer *answer,
                                      const struct model_answer **out)
 {
@@ -241,14 +242,14 @@ enum weir_status turn_values_restore(const struct guard *g, struct arena *arena,
     return st;
 }
 
-enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
+enum weir_status call_values_ask(struct call_values *v, struct values_asker *w,
                                  const struct model_request *request, const char *agent,
                                  const struct call_found **found,
                                  const struct model_answer **answer)
 {
     struct redacted r;
     struct guard_report report;
-    if (!is_covered(v->turns, request->role)) {
+    if (!is_covered(v->home, request->role)) {
         enum weir_status plain = asker_ask(w->asker, request, agent, found);
         if (plain == WEIR_OK) *answer = &(*found)->answer;
         return plain;
@@ -256,16 +257,16 @@ enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
     guard_report_init(&report);
     pthread_mutex_lock(&v->lock);
     r = (struct redacted){.doc = NULL};
-    enum weir_status st = load_locked(v, w->step);
+    enum weir_status st = load_locked(v);
     if (st == WEIR_OK) st = redact_locked(v, w, request, &r, &report);
     r.request.guard = atomic_load(&v->leaving);
     pthread_mutex_unlock(&v->lock);
     if (st == WEIR_OK) st = asker_ask(w->asker, &r.request, agent, found);
     if (st == WEIR_OK && (*found)->answer.status == WEIR_FORBIDDEN)
-        audit(w->step, "residue_block", "egress", NULL);
+        audit(v, w->step, "residue_block", "egress", NULL);
     if (st == WEIR_OK) {
         pthread_mutex_lock(&v->lock);
-        st = turn_values_restore(v->guard, w->arena, &(*found)->answer, answer);
+        st = call_values_restore(v->guard, w->arena, &(*found)->answer, answer);
         pthread_mutex_unlock(&v->lock);
     }
     redacted_fini(&r);
@@ -275,7 +276,7 @@ enum weir_status turn_values_ask(struct turn_values *v, struct work_values *w,
 
 /* ---- while it comes ---- */
 
-size_t turn_values_ready(struct turn_values *v, struct weir_slice text)
+size_t call_values_ready(struct call_values *v, struct weir_slice text)
 {
     const struct guard *g = atomic_load(&v->leaving);
     struct restorer r;
@@ -288,7 +289,7 @@ size_t turn_values_ready(struct turn_values *v, struct weir_slice text)
     return text.len - r.n_held;
 }
 
-void turn_values_restore_text(struct turn_values *v, struct weir_slice text, struct weir_buf *out)
+void call_values_restore_text(struct call_values *v, struct weir_slice text, struct weir_buf *out)
 {
     const struct guard *g = atomic_load(&v->leaving);
     struct restorer r;
@@ -303,7 +304,7 @@ void turn_values_restore_text(struct turn_values *v, struct weir_slice text, str
 
 /* ---- again ---- */
 
-enum weir_status turn_values_redact_again(struct guard *g, const struct model_request *request,
+enum weir_status call_values_redact_again(struct guard *g, const struct model_request *request,
                                           struct weir_buf *body)
 {
     struct redacted r;

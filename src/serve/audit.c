@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * GET /v1/shield/audit: what was decided about private data, the newest first, in pages, as JSON or
- * CSV. Everybody sees what is theirs; who may administer sees all.
+ * GET /v1/shield/audit, GET /v1/sessions/audit: what was decided about private data and about
+ * tools, the newest first, in pages, as JSON or CSV. Everybody sees what is theirs; who may
+ * administer sees all.
  *
  * The log is read from its end in windows of ids, by a thread of the store's. A page looks at
  * SCAN_EVENTS at most: one that has found little by then is short, and its cursor goes on.
@@ -11,17 +12,37 @@
 #include "base/container.h"
 #include "base/slice.h"
 #include "serve/documents.h"
+#include "session/session.h"
 #include "shield/decision.h"
 
 enum {
     WINDOW_EVENTS = 256,
     SCAN_EVENTS = 64 * WINDOW_EVENTS,
-    EVENT_BYTES = 16 << 10, /* of one: see decision.c */
+    EVENT_BYTES = 16 << 10, /* of one: see shield/decision.c, session/question.c */
     PAGE_BYTES = 4 << 20,
     VALUE_BYTES = 16 << 20,
 };
 
+/* What is written down somewhere: its log, and the columns of a table behind "id". */
+struct audit_kind {
+    const char *path, *log;
+    const char *columns[16]; /* ended by NULL */
+};
+
+static const struct audit_kind shield_audit = {.path = "/v1/shield/audit",
+                                               .log = shield_audit_log,
+                                               .columns = {"at", "user", "conversation", "message",
+                                                           "action", "decidedBy", "path", "count",
+                                                           "categories"}};
+
+static const struct audit_kind session_audit = {
+    .path = "/v1/sessions/audit",
+    .log = session_audit_log,
+    .columns = {"at", "user", "session", "turn", "question", "kind", "tool", "argsHash", "decision",
+                "decidedBy", "decider", "scope", "textBytes", "waitedMs"}};
+
 struct audit_page {
+    const struct audit_kind *kind;
     struct post post;
     struct exchange *ex;
     struct loop *loop;
@@ -69,17 +90,25 @@ static void put_counts(struct weir_buf *out, const struct weir_json *counts)
     put_cell(out, slice_of(text, len), false);
 }
 
-static void put_csv(struct weir_buf *out, const struct weir_json *entry, uint64_t id)
+static void put_csv(struct weir_buf *out, const struct audit_kind *kind,
+                    const struct weir_json *entry, uint64_t id)
 {
-    static const char *const columns[] = {"at",     "user",      "conversation", "message",
-                                          "action", "decidedBy", "path"};
     char number[24];
     int len = snprintf(number, sizeof number, "%llu", (unsigned long long)id);
     put_cell(out, slice_of(number, (size_t)len), true);
-    for (size_t i = 0; i < sizeof columns / sizeof *columns; i++)
-        put_cell(out, weir_json_text(weir_json_get_str(entry, columns[i])), false);
-    put_cell(out, weir_json_text(weir_json_get_str(entry, "count")), false);
-    put_counts(out, weir_json_get_str(entry, "categories"));
+    for (const char *const *column = kind->columns; *column; column++) {
+        const struct weir_json *v = weir_json_get_str(entry, *column);
+        if (weir_json_type_of(v) == WEIR_JSON_OBJECT) put_counts(out, v);
+        else put_cell(out, weir_json_text(v), false);
+    }
+    weir_buf_append_str(out, "\r\n");
+}
+
+static void put_csv_head(struct weir_buf *out, const struct audit_kind *kind)
+{
+    weir_buf_append_str(out, "id");
+    for (const char *const *column = kind->columns; *column; column++)
+        weir_buf_printf(out, ",%s", *column);
     weir_buf_append_str(out, "\r\n");
 }
 
@@ -137,7 +166,7 @@ static enum weir_status read_window(struct audit_page *p, struct window *w)
     do {
         struct log_read r;
         before = w->n;
-        store_read(p->store, weir_slice_of(shield_audit_log), w->first + w->n,
+        store_read(p->store, weir_slice_of(p->kind->log), w->first + w->n,
                    (size_t)WINDOW_EVENTS * EVENT_BYTES, &r);
         st = r.status;
         for (unsigned i = 0; i < r.n_chunks; i++) {
@@ -158,7 +187,7 @@ static void put_window(struct audit_page *p, const struct window *w, uint64_t be
             p->next = id + 1;
             return;
         }
-        if (p->is_csv) put_csv(&p->out, w->entries[i - 1], id);
+        if (p->is_csv) put_csv(&p->out, p->kind, w->entries[i - 1], id);
         else put_json(&p->out, w->entries[i - 1], id);
         p->n++;
     }
@@ -169,7 +198,7 @@ static enum weir_status find_top(const struct audit_page *p, uint64_t *below)
 {
     struct log_read r;
     *below = 1;
-    store_read(p->store, weir_slice_of(shield_audit_log), 1, 0, &r);
+    store_read(p->store, weir_slice_of(p->kind->log), 1, 0, &r);
     if (r.status != WEIR_OK || !r.state.exists)
         return r.status == WEIR_NOT_FOUND ? WEIR_OK : r.status;
     *below = r.state.last + 1;
@@ -201,9 +230,8 @@ static void answer(struct post *post)
     struct exchange *ex = p->ex;
     struct weir_buf out = p->out; /* the page is gone with the answer */
     char link[128];
-    int len = snprintf(link, sizeof link,
-                       "</v1/shield/audit?format=csv&limit=%llu&cursor=%llu>; rel=\"next\"",
-                       (unsigned long long)p->limit, (unsigned long long)p->next);
+    int len = snprintf(link, sizeof link, "<%s?format=csv&limit=%llu&cursor=%llu>; rel=\"next\"",
+                       p->kind->path, (unsigned long long)p->limit, (unsigned long long)p->next);
     if (p->status == WEIR_OK && p->is_csv && p->next > 0)
         exchange_field(ex, "Link", slice_of(link, (size_t)len));
     if (p->status != WEIR_OK) resource_store_error(ex, p->status);
@@ -228,9 +256,8 @@ static void run(void *user)
 {
     struct audit_page *p = user;
     weir_buf_init(&p->out, PAGE_BYTES);
-    weir_buf_append_str(&p->out, p->is_csv ? "id,at,user,conversation,message,action,decidedBy,"
-                                             "path,count,categories\r\n"
-                                           : "{\"data\":[");
+    if (p->is_csv) put_csv_head(&p->out, p->kind);
+    else weir_buf_append_str(&p->out, "{\"data\":[");
     p->doc = weir_json_doc_new(VALUE_BYTES);
     p->status = p->doc ? read_windows(p) : WEIR_NOMEM;
     put_end(p);
@@ -257,7 +284,7 @@ static bool take_wishes(struct exchange *ex, struct audit_page *p)
     return false;
 }
 
-void shield_audit_get(struct exchange *ex)
+static void audit_get(struct exchange *ex, const struct audit_kind *kind)
 {
     struct weir_slice owner = resource_owner(ex);
     struct audit_page *p = exchange_alloc(ex, sizeof *p);
@@ -265,7 +292,8 @@ void shield_audit_get(struct exchange *ex)
         resource_store_error(ex, WEIR_NOMEM);
         return;
     }
-    *p = (struct audit_page){.post = {.run = answer},
+    *p = (struct audit_page){.kind = kind,
+                             .post = {.run = answer},
                              .ex = ex,
                              .loop = worker_loop(exchange_worker(ex)),
                              .store = server_store(exchange_server(ex)),
@@ -273,4 +301,14 @@ void shield_audit_get(struct exchange *ex)
     memcpy(p->owner, owner.ptr, owner.len);
     if (!take_wishes(ex, p)) return;
     if (store_later(p->store, run, p) != WEIR_OK) resource_store_error(ex, WEIR_NOMEM);
+}
+
+void shield_audit_get(struct exchange *ex)
+{
+    audit_get(ex, &shield_audit);
+}
+
+void session_audit_get(struct exchange *ex)
+{
+    audit_get(ex, &session_audit);
 }

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plain sentences that want something done, without a model: which tool, and its input. A closed
+ * list (docs/sessions.md, "Without a model"); whatever is not on it is a question.
+ *
+ * Pure; any thread.
+ */
+#pragma once
+
+#include <weir/buf.h>
+
+struct command {
+    const char *tool;
+    const char *keys[3];         /* members of the input, ended by NULL */
+    struct weir_slice values[2]; /* parts of the text, or of `schedule` */
+    char schedule[64];
+};
+
+/* False: it is none. */
+bool command_read(struct weir_slice text, struct command *out);
+/* The tool's input, as JSON. */
+void command_put_input(struct weir_buf *out, const struct command *c);

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the files of tools share.
+ *
+ *   tools.c        the table; one call from its start to its end
+ *   tool_change.c  those that change what the store has: memory, schedules
+ *   tool_work.c    those that run in other processes
+ *   notes.c        what is run there for notes
+ *   programs.c     somebody's own programs
+ */
+#pragma once
+
+#include "session/session_impl.h"
+
+enum {
+    TOOL_ARGS_BYTES = 128 << 10, /* of an input */
+    TOOL_TEXT_BYTES = 64 << 10,  /* of what a model, and the event, is told of a result */
+    PROGRAMS = 64,               /* of somebody's own */
+    NOTE_NAME_BYTES = 80,
+    NOTE_TEXT_BYTES = 64 << 10,
+};
+
+/* ---- tools.c ---- */
+
+struct tool_call;
+
+enum tool_kind {
+    TOOL_AGENT,    /* agent/tool.h */
+    TOOL_ASK,      /* the person is asked */
+    TOOL_CHANGE,   /* tool_change.c */
+    TOOL_FUNCTION, /* of the runner */
+    TOOL_PROGRAM,
+};
+
+struct session_tool {
+    const char *name, *group, *description;
+    const char *schema; /* JSON; NULL: the program's */
+    enum tool_kind kind;
+    bool needs_approval;
+    bool is_repeatable;                             /* doing it twice is the same as once */
+    const char *reason;                             /* for the person who approves */
+    enum weir_status (*check)(struct tool_call *c); /* of the input; NULL: any object */
+    enum weir_status (*change)(struct tool_call *c);
+    const struct program *program;
+};
+
+/* One call, in one pass. */
+struct tool_call {
+    struct turn_pass *pass;
+    struct sessions *sessions;
+    const struct tool_wish *wish;
+    const struct weir_json *input; /* an object */
+    struct session_tool tool;
+    struct weir_buf args;        /* the input, as JSON */
+    struct weir_buf result;      /* for the model */
+    char why[SESSION_WHY_BYTES]; /* of a failure, for the model */
+    bool is_again;               /* an earlier process has begun it */
+    uint64_t told_ns;            /* when progress was told last */
+    enum weir_status status;     /* of telling on the way */
+};
+
+/* Sets c->why; returns the status, which the model is told if it is one of its own making. */
+enum weir_status tool_fail(struct tool_call *c, enum weir_status st, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* A member that is a text of 1 to `most` bytes, not blank. */
+WEIR_MUST_CHECK enum weir_status tool_text(struct tool_call *c, const char *member, bool is_needed,
+                                           size_t most, struct weir_slice *out);
+/* A few in a second. percent above 100: none. */
+void tool_tell_progress(struct tool_call *c, struct weir_slice message, unsigned percent);
+
+/* "trn_…/NNN" */
+enum { TOOL_DOC_BYTES = SESSION_TURN_LEN + 8 };
+struct doc_key tool_doc_key(char out[TOOL_DOC_BYTES], const struct tool_call *c);
+
+/* ---- tool_change.c ---- */
+
+WEIR_MUST_CHECK enum weir_status tool_check_remember(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_check_forget(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_check_schedule(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_remember(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_forget(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_schedule(struct tool_call *c);
+
+/* ---- tool_work.c ---- */
+
+/* WEIR_PENDING: somebody works, or people are asked. */
+WEIR_MUST_CHECK enum weir_status tool_work(struct tool_call *c);
+
+/* ---- notes.c ---- */
+
+/* Empty: it is a name that a note may have. */
+const char *note_name_fault(struct weir_slice name);
+
+/* ---- programs.c ---- */
+
+struct program {
+    const char *name, *description;
+    const struct weir_json *schema;
+    const char *const *argv;
+    bool needs_approval;
+    unsigned wall_ms;      /* 0: the runner's */
+    uint64_t memory_bytes; /* the same */
+};
+size_t programs_count(const struct session_programs *p); /* NULL: 0 */
+const struct program *programs_at(const struct session_programs *p, size_t i);
+
+/* Whether a tool that is no program has the name: tools.c. */
+bool session_tool_is_builtin(struct weir_slice name);
