@@ -166,7 +166,7 @@ bool window_merge(struct window *w, uint64_t id);
 
 /*
  * What a fan knows of a log. Whoever is in `waiting` has seen all up to `last`. Ids of logs
- * rise: of two logs of one name the later has the larger one.
+ * rise, but where other processes write too: of two logs of one name the later has the larger one.
  */
 struct tail {
     uint32_t magic;

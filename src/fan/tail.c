@@ -7,6 +7,13 @@
  * taken twice. The one thing that has no id is that there is no log; a read that says so is
  * believed only if the tail's log is still the one, or none, that it was when the read began.
  *
+ * Where other processes write too, the news themselves come in any order: ours are told at once,
+ * theirs when they were heard of. Then news alone never make a tail known: what came before them
+ * may have been told before there was a tail. A read does; it is begun when the log is counted as
+ * wanted, so whatever it does not see is told after that. And ids of logs do not rise for certain,
+ * for a process may take one long before it uses it: news of another log than the one that is
+ * known are only a reason to read again.
+ *
  * Windows are a cache and no more. Any of them may go at any time; who needs the events then
  * reads them from the store.
  */
@@ -200,58 +207,81 @@ static void append(struct tail *t, struct chunk *c)
     make_room(t->fan, t);
 }
 
+static bool is_shared(const struct tail *t)
+{
+    return hub_interest(t->fan->hub) != NULL;
+}
+
 static void take_events(struct tail *t, struct chunk *c)
 {
     if (!t->is_known) fetch_place_latest(t, c->first);
-    t->is_known = true;
     if (c->last > t->last) t->last = c->last;
     append(t, c);
 }
 
-static bool is_stale(const struct tail *t, uint64_t log_id)
+/* News of the tail's log, or of one that it is about from now on. */
+static void take(struct tail *t, const struct store_news *news)
 {
-    return log_id < t->log_id || (log_id == t->log_id && !t->exists);
+    bool is_told_in_order = !is_shared(t);
+    if (news->is_dropped) {
+        change_log(t, news->log_id, false);
+    } else {
+        if (news->log_id != t->log_id) change_log(t, news->log_id, true);
+        if (news->chunk) take_events(t, news->chunk);
+        t->is_sealed |= news->is_sealed && is_told_in_order;
+    }
+    t->is_known |= (news->is_dropped || news->chunk) && is_told_in_order;
+    call_waiting(t);
+    tail_free_unused(t);
 }
 
 /*
  * A read can be ahead of the news: it saw that there is no log, and now the news are of one
- * that began before the tail did. That one was dropped by then; or, where others write too, it is
- * one that they made, and the news of that are still under way.
+ * that began before the tail did. That one was dropped by then.
  */
 static bool is_of_the_past(const struct tail *t, const struct store_news *news)
 {
     return t->is_known && !t->exists && !news->is_made;
 }
 
-/* There was no log, whichever this had been; that has no id, so it is believed of a read alone. */
-static void take_doubt(struct tail *t)
+static void take_own_news(struct tail *t, const struct store_news *news)
 {
-    bool is_nothing_new = t->is_known && !t->exists;
-    if (!is_nothing_new) tail_forget(t);
+    if (news->log_id < t->log_id) return;
+    struct store_news seen = *news;
+    seen.is_dropped |= is_of_the_past(t, news);
+    take(t, &seen);
+}
+
+/* Which was the last event of a log that has ended is for a read to say, too. */
+static void take_shared_news(struct tail *t, const struct store_news *news)
+{
+    bool is_other = news->log_id != t->log_id;
+    bool is_end = news->is_sealed && !t->is_sealed;
+    if (t->is_known && is_other && !t->exists && news->is_dropped) return;
+    if (t->is_known && (is_other || is_end)) {
+        tail_forget(t);
+        return;
+    }
+    t->version += is_end; /* a read that is under way may have seen less */
+    take(t, news);
 }
 
 void tail_take_news(struct tail *t, const struct store_news *news)
 {
     CHECK(t->magic == TAIL_MAGIC);
-    if (news->log_id == 0) {
-        take_doubt(t);
-        return;
-    }
-    if (is_stale(t, news->log_id)) return;
-    if (!news->is_dropped && is_of_the_past(t, news) && hub_interest(t->fan->hub)) {
-        tail_forget(t); /* the store knows */
-        return;
-    }
-    if (news->is_dropped || is_of_the_past(t, news)) {
-        change_log(t, news->log_id, false);
-        t->is_known = true;
-    } else {
-        if (news->log_id > t->log_id) change_log(t, news->log_id, true);
-        if (news->chunk) take_events(t, news->chunk);
-        t->is_sealed |= news->is_sealed;
-    }
-    call_waiting(t);
-    tail_free_unused(t);
+    bool is_of_none = news->log_id == 0; /* there was no log, whichever this had been */
+    if (is_of_none && t->is_known && !t->exists) return;
+    if (news->log_id == t->log_id && !t->exists && !is_of_none) return; /* it was dropped */
+    if (is_of_none) tail_forget(t);
+    else if (is_shared(t)) take_shared_news(t, news);
+    else take_own_news(t, news);
+}
+
+/* Whether a read that saw a log was of the one that the tail is about, or of a later one. */
+static bool is_believed(const struct tail *t, uint64_t log_id, uint32_t version)
+{
+    if (version == t->version || is_shared(t)) return version == t->version;
+    return log_id == t->log_id ? t->exists : log_id > t->log_id;
 }
 
 bool tail_learn(struct tail *t, const struct log_state *state, uint32_t version)
@@ -263,8 +293,8 @@ bool tail_learn(struct tail *t, const struct log_state *state, uint32_t version)
         call_waiting(t);
         return false;
     }
-    if (is_stale(t, state->log_id)) return false;
-    bool is_same = state->log_id == t->log_id;
+    if (!is_believed(t, state->log_id, version)) return false;
+    bool is_same = state->log_id == t->log_id && t->exists;
     if (!is_same) change_log(t, state->log_id, true);
     bool is_news = state->last > t->last || (state->is_sealed && !t->is_sealed);
     t->is_known = true;

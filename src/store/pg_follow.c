@@ -206,7 +206,10 @@ static WEIR_MUST_CHECK enum weir_status give_rows(struct pg_listener *l, struct 
         uint64_t last = give_log(h, a->logs[i], i, rows, &row);
         /* What cannot be found is not looked for again. */
         know(&l->follow, a->logs[i], is_newest ? a->logs[i]->last : last);
+        /* There was no memory to give it, or something before it. */
+        if (h->is_everything && !l->is_lost) forget_log(&l->follow, a->logs[i]->name);
     }
+    l->must_compare |= h->is_everything && !l->is_lost;
     pg_rows_free(rows);
     return st;
 }

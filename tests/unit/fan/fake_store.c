@@ -71,12 +71,18 @@ static void add_news(struct store *s, unsigned log, struct store_news news)
     s->news[s->n_news++] = (struct fake_news){log, news};
 }
 
+static uint64_t next_log_id(struct store *s)
+{
+    uint64_t id = ++s->last_log_id;
+    return s->is_shared ? (id + 3) ^ 3 : id;
+}
+
 void fake_append(struct store *s, unsigned log, unsigned n_events)
 {
     pthread_mutex_lock(&s->lock);
     struct fake_log *l = &s->logs[log];
     bool is_made = l->log_id == 0;
-    if (is_made) *l = (struct fake_log){.log_id = ++s->last_log_id};
+    if (is_made) *l = (struct fake_log){.log_id = next_log_id(s)};
     CHECK(!l->is_sealed);
     struct chunk *c = make_chunk(l->log_id, l->last + 1, l->last + n_events);
     l->last += c ? n_events : 0; /* no memory: nothing happened */
@@ -89,7 +95,7 @@ void fake_make(struct store *s, unsigned log)
 {
     pthread_mutex_lock(&s->lock);
     CHECK(s->logs[log].log_id == 0);
-    s->logs[log] = (struct fake_log){.log_id = ++s->last_log_id};
+    s->logs[log] = (struct fake_log){.log_id = next_log_id(s)};
     add_news(s, log, (struct store_news){.is_made = true});
     pthread_mutex_unlock(&s->lock);
 }
@@ -122,6 +128,16 @@ static void forget_news(struct store *s, size_t n)
     }
     s->n_news -= n;
     memmove(s->news, s->news + n, s->n_news * sizeof *s->news);
+}
+
+void fake_shuffle_news(struct store *s)
+{
+    for (size_t i = s->n_news; i > 1; i--) {
+        size_t k = t_random() % i;
+        struct fake_news news = s->news[k];
+        s->news[k] = s->news[i - 1];
+        s->news[i - 1] = news;
+    }
 }
 
 void fake_publish(struct store *s, size_t n)

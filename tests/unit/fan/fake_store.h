@@ -46,6 +46,7 @@ struct store {
     struct hub *hub;
     struct fake_log logs[FAKE_LOGS];
     uint64_t last_log_id;
+    bool is_shared; /* with others: ids of logs do not always rise */
     struct fake_news news[FAKE_NEWS]; /* to be given */
     size_t n_news;
     struct fake_read reads[FAKE_READS]; /* to be answered */
@@ -74,6 +75,9 @@ void fake_append(struct store *s, unsigned log, unsigned n_events);
 void fake_make(struct store *s, unsigned log);
 void fake_seal(struct store *s, unsigned log);
 void fake_drop(struct store *s, unsigned log);
+
+/* The queue is in another order. */
+void fake_shuffle_news(struct store *s);
 
 /* Gives the oldest n of the news that are queued, in one call. */
 void fake_publish(struct store *s, size_t n);

@@ -203,6 +203,83 @@ TEST(exact_subscriber_of_a_shared_hub_does_not_trust_the_tail)
     }
 }
 
+/* The second of two pieces of news is given, and then the first; the fan runs between them. */
+static void publish_second_first(struct bench *b)
+{
+    struct fake_news *news = b->store.news;
+    T_EQ(b->store.n_news, 2);
+    struct fake_news first = news[0];
+    news[0] = news[1];
+    news[1] = first;
+    fake_publish(&b->store, 1);
+    b->n_wakes = 0;
+    fan_run(b->fan);
+    fake_publish(&b->store, 1);
+}
+
+TEST(late_news_of_other_nodes_do_not_hide_what_was_told_before_them)
+{
+    struct bench b;
+    struct watcher w[2] = {{.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
+    b.store.now_percent = 0;
+    watcher_open(&b, &w[0], 1, 1); /* so that the fan is told of everything */
+    bench_settle(&b);
+    fake_append(&b.store, 0, 150); /* by another node, and not heard of yet */
+    fake_append(&b.store, 0, 150); /* by this one */
+    publish_second_first(&b);      /* when nobody reads it; then somebody comes */
+    watcher_open(&b, &w[1], 0, 1);
+    bench_settle(&b);
+    T_EQ(w[1].n_seen, 300);
+    for (unsigned i = 0; i < 2; i++) sub_close(&w[i].sub);
+    bench_fini(&b);
+}
+
+TEST(end_that_is_told_before_the_last_events_does_not_cut_them_off)
+{
+    struct bench b;
+    struct watcher w = {.reads = true};
+    bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
+    fake_append(&b.store, 0, 1);
+    watcher_open(&b, &w, 0, 1);
+    bench_settle(&b);
+    T_EQ(w.n_seen, 1);
+    fake_append(&b.store, 0, 4); /* by another node */
+    fake_seal(&b.store, 0);      /* by this one */
+    publish_second_first(&b);
+    bench_settle(&b);
+    T_EQ(w.n_seen, 5);
+    T_EQ(w.sub.state, SUB_END);
+    sub_close(&w.sub);
+    bench_fini(&b);
+}
+
+TEST(log_that_is_made_again_may_have_a_smaller_id)
+{
+    struct bench b;
+    struct watcher w[2] = {{.reads = true}, {.reads = true}};
+    bench_init(&b, 0, 0);
+    T_EQ(hub_share(b.hub), WEIR_OK);
+    b.store.last_log_id = 6;
+    fake_append(&b.store, 0, 3);
+    watcher_open(&b, &w[0], 0, 1);
+    bench_settle(&b);
+    fake_drop(&b.store, 0);
+    bench_settle(&b);
+    T_EQ(w[0].sub.state, SUB_GONE);
+    watcher_open(&b, &w[1], 0, 1);
+    b.store.last_log_id = 4; /* its node took it long before it used it */
+    for (unsigned n = 1; n <= 3; n++) {
+        fake_append(&b.store, 0, 2);
+        bench_settle(&b);
+        T_EQ(w[1].n_seen, 2 * n);
+    }
+    for (unsigned i = 0; i < 2; i++) sub_close(&w[i].sub);
+    bench_fini(&b);
+}
+
 TEST(tail_that_cannot_be_counted_is_none)
 {
     struct bench b;
