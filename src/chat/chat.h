@@ -209,3 +209,5 @@ void chats_wake(struct chats *c);
 void chats_docs_changed(struct chats *c, struct weir_slice kind, struct weir_slice id);
 /* As flow_drain(). */
 bool chats_drain(struct chats *c, unsigned grace_ms);
+/* As flow_is_giving(). */
+bool chats_are_given(struct chats *c);

@@ -201,6 +201,11 @@ bool chats_drain(struct chats *c, unsigned grace_ms)
     return flow_drain(checked(c)->flow, grace_ms);
 }
 
+bool chats_are_given(struct chats *c)
+{
+    return flow_is_giving(checked(c)->flow);
+}
+
 void chats_stop(struct chats *c, unsigned grace_ms)
 {
     /* Readers leave because of us: nobody is given up for that. */

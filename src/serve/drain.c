@@ -27,6 +27,13 @@ bool resource_takes_runs(struct exchange *ex)
 
 /* ---- giving it away ---- */
 
+/* Each engine finds out by itself who else is there. */
+bool drain_has_others(struct server *s)
+{
+    return turns_are_given(s->turns) && chats_are_given(s->chats) &&
+           sessions_are_given(s->sessions);
+}
+
 /*
  * What waits is given at once, the rest between two steps. When it is done again, so is what has
  * begun to wait since, and what nobody was there for.
@@ -36,7 +43,7 @@ static void hand_over(struct server *s)
     (void)turns_drain(s->turns, 0);
     (void)chats_drain(s->chats, 0);
     (void)sessions_drain(s->sessions, 0);
-    if (turns_are_given(s->turns)) imports_give(s->imports);
+    if (drain_has_others(s)) imports_give(s->imports);
 }
 
 void drain_go_on(struct server *s)
@@ -64,7 +71,7 @@ static void drain(void *user)
     /* Not before: what is begun meanwhile would be refused although others could take it. */
     if (!atomic_exchange(&s->is_draining, true))
         TRACE(s->options.trace, TRACE_INFO, "serve", "draining");
-    d->has_others = turns_are_given(s->turns);
+    d->has_others = drain_has_others(s);
     turns_stats(s->turns, &d->turns);
     chats_stats(s->chats, &chats);
     d->chats = chats.runs;

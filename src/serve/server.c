@@ -178,7 +178,7 @@ bool server_is_draining(const struct server *s)
 
 bool server_takes_runs(struct server *s)
 {
-    return !server_is_draining(s) || turns_are_given(s->turns);
+    return !server_is_draining(s) || drain_has_others(s);
 }
 
 uint64_t server_uptime_ms(const struct server *s)

@@ -101,6 +101,8 @@ WEIR_MUST_CHECK enum weir_status node_match_files(struct server *s, struct serve
 WEIR_MUST_CHECK enum weir_status node_start(struct server *s, struct server_error *e);
 /* Of a server that drains: gives away what could not be given before (drain.c). May wait. */
 void drain_go_on(struct server *s);
+/* Of a server that drains: somebody takes whatever is begun here. */
+bool drain_has_others(struct server *s);
 bool node_is_dead(void *server, struct weir_slice node);
 
 /* A worker has nothing left. The last thing that its thread does. */

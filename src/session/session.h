@@ -96,6 +96,8 @@ void sessions_data_changed(struct sessions *s);
 void sessions_docs_changed(struct sessions *s, struct weir_slice kind, struct weir_slice id);
 /* As flow_drain(). */
 bool sessions_drain(struct sessions *s, unsigned grace_ms);
+/* As flow_is_giving(). */
+bool sessions_are_given(struct sessions *s);
 
 struct sessions_stats {
     struct flow_stats runs;

@@ -371,6 +371,11 @@ bool sessions_drain(struct sessions *s, unsigned grace_ms)
     return flow_drain(checked(s)->flow, grace_ms);
 }
 
+bool sessions_are_given(struct sessions *s)
+{
+    return flow_is_giving(checked(s)->flow);
+}
+
 void sessions_stop(struct sessions *s, unsigned grace_ms)
 {
     stop_timer(checked(s));
