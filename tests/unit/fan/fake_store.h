@@ -46,7 +46,7 @@ struct store {
     struct hub *hub;
     struct fake_log logs[FAKE_LOGS];
     uint64_t last_log_id;
-    bool is_shared; /* with others: ids of logs do not always rise */
+    bool is_shared;                   /* with others: ids of logs do not always rise */
     struct fake_news news[FAKE_NEWS]; /* to be given */
     size_t n_news;
     struct fake_read reads[FAKE_READS]; /* to be answered */
