@@ -20,7 +20,7 @@ static struct t_case **last_link = &first_case;
 static const char *current;
 static unsigned n_case_failures;
 static bool is_skipped;
-static char temp_root[32], temp_dir[64];
+static char temp_root[64], temp_dir[80];
 static char *files[MAX_FILES];
 static size_t n_files;
 
@@ -98,6 +98,17 @@ static void make_dir(char *template)
     exit(2);
 }
 
+static void make_temp_root(void)
+{
+    const char *where = getenv("TMPDIR");
+    int len = snprintf(temp_root, sizeof temp_root, "%s/weir-test-XXXXXX", where ? where : "/tmp");
+    if (len >= (int)sizeof temp_root) {
+        fprintf(stderr, "TMPDIR is too long\n");
+        exit(2);
+    }
+    make_dir(temp_root);
+}
+
 const char *t_temp_dir(void)
 {
     if (temp_dir[0] == 0) {
@@ -159,8 +170,7 @@ int main(int argc, char **argv)
         return 2;
     }
     /* Also for children that a case starts and that end too early to clean up. */
-    snprintf(temp_root, sizeof temp_root, "/tmp/weir-test-XXXXXX");
-    make_dir(temp_root);
+    make_temp_root();
     for (struct t_case *c = first_case; c; c = c->next) {
         if (strcmp(filter, "--list") == 0) {
             puts(c->name);
