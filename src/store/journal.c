@@ -9,6 +9,10 @@
  * record; a number that a later head or record calls durable must not be missing
  * then. Every opening begins a new segment, with a serial above all that were seen,
  * so nothing is ever written behind a torn record.
+ *
+ * A file is not made at its full size, which would be a pause in the middle of commits and
+ * megabytes for a store that keeps a few events: it grows by a sixteenth when a record reaches
+ * beyond its end, and the sync of that record makes its new size durable as well.
  */
 #include "store/journal.h"
 
@@ -28,12 +32,13 @@ enum {
     MAX_SEGMENTS = 4096,
     PATH_BYTES = 1024,
     ZERO_BYTES = 1 << 16,
+    STEPS = 16, /* in which a segment grows */
     READ_PIECE_BYTES = 1 << 18,
 };
 
 struct slot {
     struct file file;
-    uint64_t n_bytes;         /* size of the file */
+    uint64_t n_bytes;         /* size of the file, which grows */
     struct segment_head head; /* as found on the disk, or as written */
     uint64_t last;            /* number of its newest record; 0: none */
     bool has_head;
@@ -53,6 +58,7 @@ struct journal {
     uint64_t durable;
     uint64_t released;
     uint64_t last_serial;
+    bool has_names; /* that of each file survives a power cut */
     bool is_broken;
 };
 
@@ -64,19 +70,31 @@ static bool slot_path(const struct journal *j, size_t i, char path[PATH_BYTES])
     return len > 0 && len < PATH_BYTES;
 }
 
-/* Fills a new segment with zeros, so that later writes change no metadata. */
-static WEIR_MUST_CHECK enum weir_status fill(struct journal *j, struct slot *s)
+/* How long the slot's segment may become: longer than ours when other options made it. */
+static uint64_t capacity(const struct journal *j, const struct slot *s)
+{
+    return s->n_bytes > j->segment_bytes ? s->n_bytes : j->segment_bytes;
+}
+
+/*
+ * Makes room up to `end`, and for a step: zeros, so that the writes that follow change no metadata.
+ * When that fails, as on a full disk, the file is what it was.
+ */
+static WEIR_MUST_CHECK enum weir_status grow(struct journal *j, struct slot *s, uint64_t end)
 {
     static const char zeros[ZERO_BYTES];
-    enum weir_status st = WEIR_OK;
-    for (uint64_t at = 0; at < j->segment_bytes && st == WEIR_OK; at += ZERO_BYTES) {
-        uint64_t left = j->segment_bytes - at;
-        st = file_write_at(&s->file, slice_of(zeros, left < ZERO_BYTES ? left : ZERO_BYTES), at);
+    if (end <= s->n_bytes) return WEIR_OK;
+    uint64_t step = j->segment_bytes / STEPS;
+    uint64_t size = (end + step - 1) / step * step;
+    if (size > j->segment_bytes) size = j->segment_bytes;
+    for (uint64_t at = s->n_bytes; at < size;) {
+        uint64_t n = size - at < ZERO_BYTES ? size - at : ZERO_BYTES;
+        enum weir_status st = file_write_at(&s->file, slice_of(zeros, n), at);
+        if (st != WEIR_OK) return st;
+        at += n;
     }
-    if (st == WEIR_OK) st = file_sync(&s->file);
-    if (st == WEIR_OK) st = file_sync_folder(j->folder);
-    if (st == WEIR_OK) s->n_bytes = j->segment_bytes;
-    return st;
+    s->n_bytes = size;
+    return WEIR_OK;
 }
 
 static WEIR_MUST_CHECK enum weir_status open_slot(struct journal *j, enum file_mode mode)
@@ -86,8 +104,10 @@ static WEIR_MUST_CHECK enum weir_status open_slot(struct journal *j, enum file_m
     *s = (struct slot){.file = {.fd = -1}};
     if (!slot_path(j, j->n_slots, path)) return WEIR_INVALID;
     enum weir_status st = file_open(&s->file, path, mode);
-    if (st == WEIR_OK) j->n_slots++;
-    return st;
+    if (st != WEIR_OK) return st;
+    j->n_slots++;
+    j->has_names = false;
+    return WEIR_OK;
 }
 
 /* A slot that nobody needs, or a new one. WEIR_LIMIT when all wait for release. */
@@ -101,8 +121,7 @@ static WEIR_MUST_CHECK enum weir_status free_slot(struct journal *j, struct slot
         if (st != WEIR_OK) return st;
     }
     *out = &j->slots[i];
-    /* New, or left too short by a crash or by other options. */
-    return (*out)->n_bytes < j->segment_bytes ? fill(j, *out) : WEIR_OK;
+    return grow(j, *out, SEGMENT_HEAD_BYTES);
 }
 
 /* ---- writing ---- */
@@ -157,11 +176,24 @@ static WEIR_MUST_CHECK enum weir_status begin_segment(struct journal *j)
     segment_head_write(head, &s->head);
     st = file_write_at(&s->file, slice_of(head, sizeof head), 0);
     if (st == WEIR_OK) st = file_sync(&s->file);
+    if (st == WEIR_OK && !j->has_names) st = file_sync_folder(j->folder);
     if (st != WEIR_OK) return break_down(j, st);
+    j->has_names = true;
     s->is_live = true;
     j->current = s;
     j->at = SEGMENT_HEAD_BYTES;
     return WEIR_OK;
+}
+
+/* For a record behind the last one: in the current segment, or in another. */
+static WEIR_MUST_CHECK enum weir_status make_room(struct journal *j, uint64_t n_bytes)
+{
+    uint64_t used = j->at + j->pending.len;
+    if (!j->current || n_bytes > capacity(j, j->current) - used) {
+        enum weir_status st = begin_segment(j);
+        if (st != WEIR_OK) return st;
+    }
+    return grow(j, j->current, j->at + j->pending.len + n_bytes);
 }
 
 enum weir_status journal_write(struct journal *j, struct weir_slice bytes, uint64_t *number)
@@ -170,14 +202,11 @@ enum weir_status journal_write(struct journal *j, struct weir_slice bytes, uint6
     if (j->is_broken) return WEIR_STORAGE;
     uint64_t room = j->segment_bytes - SEGMENT_HEAD_BYTES;
     if (bytes.len > UINT32_MAX || record_size(bytes.len) > room) return WEIR_LIMIT;
-    uint64_t used = j->at + j->pending.len;
-    if (!j->current || record_size(bytes.len) > j->current->n_bytes - used) {
-        enum weir_status st = begin_segment(j);
-        if (st != WEIR_OK) return st;
-    }
+    enum weir_status st = make_room(j, record_size(bytes.len));
+    if (st != WEIR_OK) return st;
     record.durable = j->durable;
     record_write(&j->pending, j->current->head.serial, &record);
-    enum weir_status st = break_down(j, weir_buf_status(&j->pending));
+    st = break_down(j, weir_buf_status(&j->pending));
     if (st != WEIR_OK) return st;
     j->current->last = j->next;
     *number = j->next++;

@@ -10,8 +10,8 @@
  *    segments of such are used again.
  * 4. journal_close().
  *
- * Records have consecutive numbers from 1, over restarts too. A segment is a file
- * of fixed size that is filled with zeros once and then recycled, because a sync
+ * Records have consecutive numbers from 1, over restarts too. A segment is a file that
+ * is filled with zeros, a piece at a time and once, and then recycled, because a sync
  * of a file that neither grows nor gets new blocks is the fastest there is.
  *
  * After a failed sync or write the journal takes no more: WEIR_STORAGE from then on,

@@ -191,6 +191,60 @@ TEST(every_failing_allocation_at_opening_is_reported)
     journal_close(j);
 }
 
+static long size_of(const char *folder, const char *name)
+{
+    char path[256];
+    struct stat info;
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    return stat(path, &info) == 0 ? (long)info.st_size : -1;
+}
+
+TEST(segment_takes_no_more_of_the_disk_than_its_records_and_a_step)
+{
+    const char *folder = t_temp_dir();
+    long before = 0;
+    struct journal *j = open_journal(folder, 0, NULL);
+    for (int i = 0; i < 100; i++) {
+        write_some(j, 1);
+        T_EQ(journal_sync(j), WEIR_OK);
+        long size = size_of(folder, "journal-0000");
+        T_OK(size >= before && size <= before + 4096 + 3000 && size <= 65536);
+        before = size;
+    }
+    T_EQ(before, 65536);
+    T_OK(size_of(folder, "journal-0001") > 0);
+    journal_close(j);
+}
+
+TEST(disk_that_is_full_when_a_segment_grows_costs_only_that_record)
+{
+    uint64_t n_refused = 0;
+    for (int n = 1; n <= 30; n++) { /* all in the first segment */
+        char folder[128], bytes[4096];
+        uint64_t number = 0, last = 0;
+        snprintf(folder, sizeof folder, "%s/%d", t_temp_dir(), n);
+        T_EQ(mkdir(folder, 0700), 0);
+        struct journal *j = open_journal(folder, 0, NULL);
+        write_some(j, n); /* until the sync nothing is written but zeros */
+        fault_arm(FAULT_WRITE, 1, FAULT_ONCE);
+        for (int i = 0; i < 4; i++) {
+            struct weir_slice payload = payload_of(journal_last(j) + 1, bytes);
+            enum weir_status st = journal_write(j, payload, &number);
+            T_OK(st == WEIR_OK || st == WEIR_NO_SPACE);
+            n_refused += st != WEIR_OK;
+        }
+        fault_disarm_all();
+        write_some(j, 3);
+        T_EQ(journal_sync(j), WEIR_OK);
+        uint64_t written = journal_last(j);
+        journal_close(j);
+        j = open_journal(folder, 0, &last);
+        T_EQ(last, written);
+        journal_close(j);
+    }
+    T_OK(n_refused > 10);
+}
+
 TEST(missing_durable_record_is_corruption_not_the_end)
 {
     const char *folder = t_temp_dir();
