@@ -161,10 +161,13 @@ static inline void play_open(bool holds)
     desk_open();
 }
 
-/* As a process that goes down in an orderly way. */
+/* As a process that goes down in an orderly way. Turns that are held do not end by themselves. */
 static inline void play_stop(void)
 {
+    unsigned grace_ms = desk_grace_ms;
+    if (play_n_held() > 0) desk_grace_ms = 200;
     desk_stop();
+    desk_grace_ms = grace_ms;
     pthread_mutex_lock(&play.lock);
     play.n_held = 0;
     pthread_mutex_unlock(&play.lock);
