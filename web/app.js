@@ -12,6 +12,7 @@
 //        setTitle(text), signal (aborts when the view is left), isReturn (by going back) }
 
 import { Weir } from "/sdk/index.js";
+import { importer } from "./data/importer.js";
 import { createConnection, watchedFetch } from "./lib/connection.js";
 import { h, replace } from "./lib/dom.js";
 import { match } from "./lib/router.js";
@@ -98,6 +99,8 @@ function onUnauthorized(path) {
 }
 
 function drawFrame() {
+  // What somebody else has queued is not sent for whoever comes next.
+  importer.use({ weir: app.weir, owner: app.me?.owner ?? null, connection });
   frame.dataset.state = app.me ? "in" : "out";
   replace(document.querySelector("[data-tools]"), headerTools(app));
   replace(document.querySelector("[data-nav]"), app.me ? navigation() : null);
@@ -131,7 +134,7 @@ async function onOtherTab() {
   app.me = now;
   hasExpired = false;
   drawFrame();
-  show();
+  stage.show({ isAnew: true }); // the same address shows somebody else's
 }
 
 window.addEventListener("hashchange", show);

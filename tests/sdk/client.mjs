@@ -52,7 +52,8 @@ const nListeners = (signal) => {
 test("a baseUrl has to be an address", async () => {
   for (const baseUrl of ["nonsense", "ftp://x", "http://x/?a=b", "http://x/#a", "http://a:b@x"])
     assert.throws(() => new Weir({ baseUrl }), TypeError);
-  assert.equal(new Weir({ baseUrl: "http://x.example/weir/" }).baseUrl, "http://x.example/weir");
+  for (const end of ["", "/", "/?", "#", "//"])
+    assert.equal(new Weir({ baseUrl: `http://x.example/weir${end}` }).baseUrl, "http://x.example/weir");
   assert.throws(() => new Weir({ baseUrl: "http://x", fetch: 7 }), TypeError);
 });
 
@@ -332,6 +333,50 @@ test("waiting leaves neither timers nor listeners", async () => {
 // ---- streams ----
 
 const endless = (request, response) => sendEvents(response, frame(1, "turn.started", {}));
+
+test("an abort counts for the events that came in the same piece", async () => {
+  await withServer(
+    (request, response) => {
+      const frames = Array.from({ length: 50 }, (_, i) => frame(i + 1, i < 49 ? "agent.thought" : "turn.completed", {}));
+      sendEvents(response, frames.join(""));
+      response.end();
+    },
+    async (url) => {
+      const control = new AbortController();
+      const seen = [];
+      const reading = (async () => {
+        for await (const event of new Weir({ baseUrl: url }).turns.stream("t", { signal: control.signal })) {
+          seen.push(event.id);
+          if (seen.length === 3) control.abort();
+        }
+      })();
+      assert.equal((await failure(reading)).name, "AbortError");
+      assert.deepEqual(seen, [1, 2, 3]);
+    },
+  );
+});
+
+test("waiting for a turn keeps to its options, and throws what a callback throws", async () => {
+  await withServer(
+    (request, response) => {
+      if (!request.url.endsWith("/events")) return sendJson(response, 200, { id: "t", status: "running" });
+      sendEvents(response, frame(1, "turn.started", {}));
+    },
+    async (url) => {
+      const onEvent = async () => {
+        throw new RangeError("mine");
+      };
+      assert.equal((await failure(new Weir({ baseUrl: url }).turns.wait("t", { onEvent }))).message, "mine");
+    },
+  );
+  await withServer(
+    (request, response) => refusal(response, 503),
+    async (url, requests) => {
+      assert.equal((await failure(new Weir({ baseUrl: url }).turns.wait("t", { maxRetries: 0 }))).status, 503);
+      assert.equal(requests.length, 1);
+    },
+  );
+});
 
 test("leaving the loop closes the connection at once", async () => {
   let isClosed = false;

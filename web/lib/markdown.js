@@ -126,7 +126,12 @@ function blockNode(block, context) {
 
 function nodesOf(text, base, context) {
   const blocks = parseBlocks(text, base);
-  return { nodes: blocks.map((block) => blockNode(block, context)), lastStart: blocks.at(-1)?.start ?? base };
+  // A block whose first two lines are not whole may become a part of the one right above it.
+  const open = base + text.lastIndexOf("\n", text.lastIndexOf("\n") - 1) + 1;
+  const isApart = (i) => blocks[i - 1].type !== "list" && /\n[ \t\r]*\n$/.test(text.slice(0, blocks[i].at - base));
+  let last = Math.max(0, blocks.length - 1);
+  while (last > 0 && blocks[last].at >= open && !isApart(last)) last--;
+  return { nodes: blocks.map((block) => blockNode(block, context)), last, lastStart: blocks[last]?.at ?? base };
 }
 
 const plainNode = (text) => h("p", { class: "md-plain" }, text);
@@ -164,7 +169,7 @@ export function markdownStream(root, options) {
     const fresh = nodesOf(text.slice(lastStart), lastStart, context);
     while (root.childNodes.length > n) root.lastChild.remove();
     root.append(...fresh.nodes);
-    n += Math.max(0, fresh.nodes.length - 1);
+    n += fresh.last;
     lastStart = fresh.lastStart;
   }
   return { update };

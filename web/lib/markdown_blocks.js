@@ -27,7 +27,7 @@ function linesOf(text, base) {
     let end = text.indexOf("\n", at);
     if (end < 0) end = text.length;
     const line = text.slice(at, text[end - 1] === "\r" && end > at ? end - 1 : end);
-    lines.push(withoutTabs(line, base + at));
+    lines.push({ ...withoutTabs(line, base + at), at: base + at });
     at = end + 1;
   }
   return lines;
@@ -300,6 +300,7 @@ function parse(lines, depth) {
     }
     const { block, next } = readBlock(lines, i, depth);
     block.start = lines[i].src;
+    block.at = lines[i].at; // of outermost blocks: where the line begins, tabs and all
     blocks.push(block);
     i = next;
   }

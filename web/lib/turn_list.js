@@ -6,6 +6,7 @@ import { shorten } from "./format.js";
 const MAX_TURNS = 100000;
 const QUESTION_CHARS = 300;
 const ANSWER_CHARS = 200;
+const READ_CHARS = 2000; // marks are looked for in so much of an answer
 
 export const isOver = (turn) => turn.status === "completed" || turn.status === "failed";
 
@@ -18,7 +19,7 @@ export function summarise(turn) {
     status: turn.status,
     createdAt: turn.created_at,
     question: shorten(textOf(questions.at(-1)?.content), QUESTION_CHARS) || "No question",
-    answer: shorten(plain(turn.result?.answer ?? turn.error?.message ?? ""), ANSWER_CHARS),
+    answer: shorten(plain((turn.result?.answer ?? turn.error?.message ?? "").slice(0, READ_CHARS)), ANSWER_CHARS),
     durationMs: turn.result?.duration_ms ?? null,
     findings: validator ? validator.findings_total : null,
     passed: validator ? validator.findings_validated + validator.findings_conditional : null,

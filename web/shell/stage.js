@@ -48,11 +48,11 @@ export class Stage {
     this.#wanted = wanted;
   }
 
-  async show() {
+  async show({ isAnew = false } = {}) {
     const found = this.#wanted();
     const current = this.#current;
     markCurrent();
-    if (found && current?.update && found.key === current.key) return this.#attempt(current, () => current.update(found.params));
+    if (!isAnew && found && current?.update && found.key === current.key) return this.#attempt(current, () => current.update(found.params));
     this.#leave();
     const mine = {
       number: ++this.#nShown,
@@ -113,7 +113,15 @@ export class Stage {
     this.#place(mine);
     this.#app.setTitle(typeof view.title === "function" ? view.title(found.params) : view.title);
     if (mine.number > 1) this.#app.announce(document.title);
-    const own = { signal: { value: mine.control.signal }, isReturn: { value: this.#scroll.isReturn() } };
+    const { signal } = mine.control;
+    // What a view hears of when it was left leads nowhere, and gives no other view its title.
+    const whileShown = (name) => ({ value: (...args) => (signal.aborted ? undefined : this.#app[name](...args)) });
+    const own = {
+      signal: { value: signal },
+      isReturn: { value: this.#scroll.isReturn() },
+      go: whileShown("go"),
+      setTitle: whileShown("setTitle"),
+    };
     const given = await view.render(mine.root, found.params, Object.create(this.#app, own));
     const hooks = typeof given === "function" ? { cleanup: given } : (given ?? {});
     if (this.#current !== mine) return hooks.cleanup?.();

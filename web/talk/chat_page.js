@@ -127,7 +127,7 @@ export class ChatPage {
       placeholder: "Write a message…",
       extra: [this.stop],
       onSend: (text) => this.send(text),
-      onError: (error) => this.app.toast(`It was not sent: ${error.message}`, "error"),
+      onError: (error) => this.app.signal.aborted || this.app.toast(`It was not sent: ${error.message}`, "error"),
     });
   }
 

@@ -8,6 +8,7 @@ function pause(ms, signal) {
   return new Promise((resolve) => {
     const done = () => {
       clearTimeout(timer);
+      signal.removeEventListener("abort", done);
       globalThis.removeEventListener?.("online", done);
       resolve();
     };
@@ -43,7 +44,8 @@ export async function readReply({ begin, resume, on, signal, pauseMs = PAUSE_MS 
       }
       return;
     } catch (error) {
-      if (signal.aborted || error.status || lastId === null) throw error;
+      const isFinal = error.status !== undefined || (error.name === "StreamError" && error.code !== "stream_incomplete");
+      if (signal.aborted || isFinal || lastId === null) throw error;
     }
     on.state("offline");
     await pause(pauseMs, signal);

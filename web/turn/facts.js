@@ -74,7 +74,7 @@ function factRow(fact, context) {
     name.addEventListener("click", () => {
       setOpen(panel.hidden);
       history.replaceState(
-        null,
+        history.state,
         "",
         panel.hidden ? address(["turns", turnId]) : factAddress(turnId, fact.claim),
       );

@@ -166,7 +166,7 @@ class History {
     const { nNew, changed } = this.turns.merge(items);
     const seen = new Set(items.map((turn) => turn.id));
     const others = this.turns.running().filter((turn) => !seen.has(turn.id));
-    for (const { id } of others.slice(0, MAX_ASKED)) changed.push(...(await this.refreshOne(id, nNew)));
+    for (const { id } of others.slice(0, MAX_ASKED)) changed.push(...(await this.refreshOne(id).catch(() => [])));
     if (before === 0 || nNew > 0 || this.turns.items.length !== before + nNew) this.draw();
     else for (const index of changed) this.list.refresh(index);
     this.showTotal();

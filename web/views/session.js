@@ -174,7 +174,7 @@ class SessionPage {
       onEvent: (event, seq) => this.onEvent(event, seq),
       onGap: ({ first, last }) => this.events.push({ type: "gap", first, last }),
       onState: (state) => this.onState(state),
-      onError: (error) => this.onError(error),
+      onError: (error, how) => this.onError(error, how),
     });
     this.composer.focus();
   }
@@ -193,15 +193,14 @@ class SessionPage {
     else this.app.connection.forget(this.key);
   }
 
-  /** Those that end the stream: it is deleted, or somebody else's by now. */
-  onError(error) {
-    if (error.status !== 404 || this.isGone) return;
+  /** Those that end the stream: it is deleted, or somebody else's by now, or what comes is no stream of it. */
+  onError(error, { isFinal }) {
+    const isDeleted = error.status === 404;
+    if (this.isGone || !(isDeleted || isFinal) || error.status === 401) return;
     this.isGone = true;
     this.composer.setOff(true);
-    replace(
-      this.notices,
-      h("p", { class: "notice notice-warn", role: "alert" }, "This session was deleted. ", h("a", { href: "#/sessions" }, "All sessions")),
-    );
+    const text = isDeleted ? "This session was deleted. " : `This session cannot be followed any more: ${error.message}. Reload the page. `;
+    replace(this.notices, h("p", { class: "notice notice-warn", role: "alert" }, text, h("a", { href: "#/sessions" }, "All sessions")));
   }
 
   apply(...actions) {
@@ -220,6 +219,7 @@ class SessionPage {
     } catch {
       // The connection's badge tells; the next event asks again.
     }
+    if (this.app.signal.aborted) return;
     this.nReads = this.state.needsMessages ? (this.nReads ?? 0) + 1 : 0;
     this.timer = setTimeout(
       () => {

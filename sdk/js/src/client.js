@@ -24,7 +24,7 @@ function checkedUrl(text) {
   if (url.protocol !== "http:" && url.protocol !== "https:") throw new TypeError(`baseUrl cannot be ${text}`);
   if (url.search || url.hash || url.username || url.password)
     throw new TypeError("baseUrl has no query, no fragment and no password");
-  return url.href.replace(/\/+$/, "");
+  return (url.origin + url.pathname).replace(/\/+$/, "");
 }
 
 /** What fetch throws when there is no answer says little; its cause says more. */

@@ -84,6 +84,7 @@ export async function* follow(client, how) {
         nFailed = 0;
         yield event;
         if (isLast(event)) return;
+        throwIfAborted(signal); // others of the same piece wait behind it
       }
       if (state.hasEnded) return;
       if (state.goesOn) continue;

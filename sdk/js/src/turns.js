@@ -100,10 +100,11 @@ export class Turns {
 
   /** The turn when it has ended. */
   async wait(id, { signal, ...options } = {}) {
-    const turn = await this.retrieve(id, { signal });
+    const { timeout, maxRetries } = options;
+    const turn = await this.retrieve(id, { signal, timeout, maxRetries });
     if (hasEnded(turn)) return turn;
-    for await (const event of this.stream(id, { signal, ...streamOptions(options) })) options.onEvent?.(event);
-    return this.retrieve(id, { signal });
+    for await (const event of this.stream(id, { signal, ...streamOptions(options) })) await options.onEvent?.(event);
+    return this.retrieve(id, { signal, timeout, maxRetries });
   }
 
   /**
@@ -132,6 +133,6 @@ export class Turns {
   }
 }
 
-function streamOptions({ onReconnect, onOpen, retryDelayMs }) {
-  return { onReconnect, onOpen, retryDelayMs };
+function streamOptions({ onReconnect, onOpen, retryDelayMs, maxRetries }) {
+  return { onReconnect, onOpen, retryDelayMs, maxRetries };
 }

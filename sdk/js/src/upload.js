@@ -2,7 +2,7 @@
 // Sending a file and telling how much of it has gone. Browsers tell that by XMLHttpRequest alone; where
 // there is none, the file is read piece by piece and what was taken of it has gone.
 
-import { AbortError, ConnectionError } from "./errors.js";
+import { AbortError, ApiError, ConnectionError } from "./errors.js";
 
 const PIECE_BYTES = 64 * 1024;
 
@@ -52,7 +52,11 @@ function byXmlHttpRequest(url, { method, headers, body, credentials, signal }, o
     request.withCredentials = credentials === "include";
     for (const [name, value] of headers) request.setRequestHeader(name, value);
     request.upload.onprogress = (e) => onProgress({ bytes: e.loaded, totalBytes: body.size });
-    request.onload = () => settle(resolve, responseOf(request));
+    // It goes wherever it is sent, and cannot be kept from that; but an answer from there is none.
+    request.onload = () =>
+      request.responseURL && request.responseURL !== new URL(url).href
+        ? settle(reject, new ApiError("the server sends us elsewhere: is the baseUrl right?", { status: 0, code: "redirected" }))
+        : settle(resolve, responseOf(request));
     request.onerror = () => settle(reject, new ConnectionError("the connection was lost"));
     request.onabort = () => settle(reject, new AbortError(undefined, { cause: signal?.reason }));
     signal?.addEventListener("abort", onAbort);

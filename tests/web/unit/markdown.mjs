@@ -201,6 +201,23 @@ const LONG = [
   "| a | b |\n|---|---|\n| 1 | 2 |\n\n> quote\n> - in\n\n1. first\n2. second\n\n```js\ncode\n```\n\n[a](https://b.c) end\n---\nlast",
 ].join("");
 
+test("a text that grows by any pieces looks as if it had come at once", () => {
+  const texts = [
+    "Result:\n-\tsteps\n\t- more\n\nHello world\n\n\tcode\n\tmore\n\n1.\tone\n2.\ttwo\n",
+    "1. walk\n\n2. sleep\n\n- x\n**Note** y\n\n> a\nb\n\n| a |\n|---|\n| 1 |\nend",
+  ];
+  for (const text of texts)
+    for (let piece = 1; piece < 8; piece++) {
+      const root = document.createElement("div");
+      const stream = markdownStream(root);
+      for (let end = piece; end < text.length + piece; end += piece) {
+        stream.update(text.slice(0, end));
+        const whole = renderMarkdown(text.slice(0, end)).map((node) => node.html);
+        assert.equal(root.inner, whole.join(""), `${JSON.stringify(text.slice(0, end))} by ${piece}`);
+      }
+    }
+});
+
 test("a text that grows looks as if it had come at once, wherever it is cut", () => {
   const whole = (text) =>
     renderMarkdown(text)

@@ -131,6 +131,13 @@ test("a reply is read to its end, however often the network fails", async () => 
   assert.deepEqual(seen.states, ["connected", "offline", "offline", "connected"]);
 });
 
+test("a reply that came without its end is read on", async () => {
+  const cut = Object.assign(new Error("no end"), { name: "StreamError", code: "stream_incomplete" });
+  const { reading, asked } = play({ events: [1], error: cut }, { events: [2] });
+  await reading;
+  assert.deepEqual(asked, ["begin", "msg_1:1"]);
+});
+
 test("a reply whose beginning was heard and no more is gone on with from its first event", async () => {
   const { reading, asked } = play({ error: new Error("lost") }, { events: [1] });
   await reading;
@@ -139,9 +146,13 @@ test("a reply whose beginning was heard and no more is gone on with from its fir
 
 test("what the server refuses is told, and not tried again", async () => {
   const refused = Object.assign(new Error("busy"), { status: 409 });
+  const redirected = Object.assign(new Error("elsewhere"), { status: 0 });
+  const odd = Object.assign(new Error("no stream"), { name: "StreamError", code: "unsupported_media_type" });
   for (const streams of [
     [{ head: false, error: refused }],
     [{ events: [1], error: refused }],
+    [{ events: [1], error: redirected }],
+    [{ events: [1], error: odd }],
     [{ head: false, error: new Error("never there") }],
   ]) {
     const { reading, asked } = play(...streams);
