@@ -121,6 +121,9 @@ enum http_result http_read_head(struct http_reader *r, struct weir_slice bytes,
 enum http_result http_read_body(struct http_reader *r, struct weir_slice bytes, size_t *used,
                                 struct weir_slice *data);
 
+/* Whatever of the head points into `from` points to the same place of its copy `to` from now on. */
+void http_head_move(struct http_head *head, struct weir_slice from, const char *to);
+
 /* Whether this is the field's name, in any case. */
 bool http_field_is(const struct http_field *field, const char *lower_name);
 

@@ -36,6 +36,23 @@ bool http_find(const struct http_head *head, const char *lower_name, struct weir
     return false;
 }
 
+static void move(struct weir_slice *s, struct weir_slice from, const char *to)
+{
+    if (s->len > 0 && s->ptr >= from.ptr && s->ptr < from.ptr + from.len)
+        s->ptr = to + (s->ptr - from.ptr);
+}
+
+void http_head_move(struct http_head *head, struct weir_slice from, const char *to)
+{
+    struct weir_slice *all[] = {&head->method_text, &head->target, &head->path, &head->query,
+                                &head->host};
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) move(all[i], from, to);
+    for (unsigned i = 0; i < head->n_fields; i++) {
+        move(&head->fields[i].name, from, to);
+        move(&head->fields[i].value, from, to);
+    }
+}
+
 static bool is_space(char c)
 {
     return c == ' ' || c == '\t';

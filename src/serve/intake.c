@@ -103,13 +103,6 @@ bool intake_made_progress(struct conn *c)
     return n >= BODY_PROGRESS_BYTES;
 }
 
-/* Lets a slice of the old bytes point to the same place of the new ones. */
-static void move(struct weir_slice *s, struct weir_slice from, const char *to)
-{
-    if (s->len > 0 && s->ptr >= from.ptr && s->ptr < from.ptr + from.len)
-        s->ptr = to + (s->ptr - from.ptr);
-}
-
 /* A copy of the head whose slices point into a copy of its bytes, all in one block. */
 static struct http_head *copy_head(const struct http_head *from, struct weir_slice bytes)
 {
@@ -118,13 +111,7 @@ static struct http_head *copy_head(const struct http_head *from, struct weir_sli
     char *copy = (char *)(to + 1);
     memcpy(copy, bytes.ptr, bytes.len);
     *to = *from;
-    move(&to->method_text, bytes, copy);
-    move(&to->path, bytes, copy);
-    move(&to->query, bytes, copy);
-    for (unsigned i = 0; i < to->n_fields; i++) {
-        move(&to->fields[i].name, bytes, copy);
-        move(&to->fields[i].value, bytes, copy);
-    }
+    http_head_move(to, bytes, copy);
     return to;
 }
 

@@ -331,6 +331,26 @@ def a_key_becomes_a_cookie():
 
 
 @case
+def whose_page_asks_does_not_depend_on_how_the_bytes_come():
+    with SessionServer(is_open=False) as server:
+        key = make_key(server, "--owner", "ann")
+        body = to_json({"apiKey": key})
+        for origin, status in (("http://localhost", 200), ("http://evil.example", 403), (f"http://{key[:9]}", 403)):
+            text = request_bytes("POST", "/auth/session", [*JSON_FIELDS, ("Origin", origin)], body)
+            # Not before the first piece was read: it is asked for the rest.
+            text = text.replace(b"\r\n\r\n", b"\r\nExpect: 100-continue\r\n\r\n", 1)
+            head = text.index(b"\r\n\r\n") + 4
+            with server.connect() as conn:
+                conn.send(text[:head])
+                interim = b""
+                while not interim.endswith(b"\r\n\r\n"):
+                    interim += conn.sock.recv(1)
+                expect(interim.startswith(b"HTTP/1.1 100 "), "go on", interim)
+                conn.send(text[head:])
+                equal(conn.answer("POST").status, status, f"{origin}, the body later")
+
+
+@case
 def with_a_cookie_only_our_own_page_changes_something():
     with SessionServer(None, "--public-url", "https://streams.example", is_open=False) as server:
         key = make_key(server, "--owner", "ann")

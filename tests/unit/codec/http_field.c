@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fields by name, tokens of lists, Accept. */
-#include "base/slice.h"
 #include "codec/http.h"
+
+#include <stdlib.h>
+
+#include "base/slice.h"
 #include "t.h"
 
 TEST(fields_are_found_in_any_case_and_the_first_counts)
@@ -19,6 +22,34 @@ TEST(fields_are_found_in_any_case_and_the_first_counts)
     T_EQ_STR(value, "a");
     T_OK(http_field_is(&head.fields[0], "host"));
     T_OK(!http_field_is(&head.fields[2], "host"));
+}
+
+/* Every pointer of the struct, also of members that are not there yet. */
+TEST(head_that_is_moved_has_nothing_of_its_old_place)
+{
+    static const char text[] =
+        "POST /a/b?c=d HTTP/1.1\r\nHost: h:1\r\nX: y\r\nContent-Length: 1\r\n\r\n";
+    static const size_t len = sizeof text - 1;
+    char *from = malloc(len), *to = malloc(len);
+    struct http_reader reader;
+    struct http_head head;
+    size_t used = 0;
+    memcpy(from, text, len);
+    memcpy(to, text, len);
+    memset(&head, 0, sizeof head);
+    http_reader_init(&reader, &(struct http_limits){.head_bytes = 4096, .body_bytes = 4096});
+    T_EQ(http_read_head(&reader, slice_of(from, len), &head, &used), HTTP_DONE);
+    http_head_move(&head, slice_of(from, len), to);
+    for (size_t at = 0; at + sizeof(uintptr_t) <= sizeof head; at += sizeof(uintptr_t)) {
+        uintptr_t word;
+        memcpy(&word, (const char *)&head + at, sizeof word);
+        T_OK(word < (uintptr_t)from || word >= (uintptr_t)from + len);
+    }
+    T_EQ_STR(head.host, "h:1");
+    T_EQ_STR(head.target, "/a/b?c=d");
+    T_EQ_STR(head.query, "c=d");
+    free(from);
+    free(to);
 }
 
 struct row {
