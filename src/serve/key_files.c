@@ -66,14 +66,14 @@ static bool has_word(struct weir_slice list, struct weir_slice word)
     return false;
 }
 
-/* Whether another node lives, or may: it takes a lease to know that none does. */
-static bool has_others(struct lives *lives)
+/* Whether all who live have said that they have the key; who does not live falls silent by then. */
+static bool is_everywhere(struct lives *lives, struct weir_slice id)
 {
-    for (unsigned waited_ms = 0; lives_count_others(lives) > 0; waited_ms += LOOK_MS) {
-        if (waited_ms > lives_lease(lives) + LOOK_MS || lives_round(lives) != WEIR_OK) return true;
+    for (unsigned waited_ms = 0; !lives_all_say(lives, id); waited_ms += LOOK_MS) {
+        if (waited_ms > lives_lease(lives) + LOOK_MS || lives_round(lives) != WEIR_OK) return false;
         poll(NULL, 0, LOOK_MS);
     }
-    return false;
+    return true;
 }
 
 /* WEIR_OK: the file goes with what the others have. */
@@ -90,26 +90,23 @@ static enum weir_status compare(struct lives *lives, const struct key_file *file
             file->path, (int)newest.len, newest.ptr, file->name);
         return WEIR_INVALID;
     }
-    if (has_word(theirs, first_word(ours)) || !has_others(lives)) return WEIR_OK;
+    /* All who have started since it was the newest have it. */
+    if (slice_eq(first_word(ours), newest) || is_everywhere(lives, first_word(ours)))
+        return WEIR_OK;
     snprintf(error, KEY_FILES_ERROR_BYTES,
-             "the first key of %s is in no file of the other nodes: put it behind their first one, "
-             "start them again, and only then put it in front",
+             "the first key of %s is not in the files of all other nodes: put it behind their "
+             "first one, start them again, and only then put it in front",
              file->path);
     return WEIR_INVALID;
 }
 
-/* Theirs, and behind them what ours has more, its first at the end. */
-static void join(struct weir_slice theirs, struct weir_slice ours, struct weir_buf *out)
+/* Theirs, and behind them our first, if it is new. */
+static void join(struct weir_slice theirs, struct weir_slice first, struct weir_buf *out)
 {
     weir_buf_append_slice(out, theirs);
-    for (size_t end = ours.len; end > 0;) {
-        struct weir_slice word = last_word(slice_of(ours.ptr, end));
-        end -= word.len;
-        while (end > 0 && ours.ptr[end - 1] == ' ') end--;
-        if (has_word(theirs, word)) continue;
-        if (out->len > 0) weir_buf_append(out, " ", 1);
-        weir_buf_append_slice(out, word);
-    }
+    if (has_word(theirs, first)) return;
+    if (out->len > 0) weir_buf_append(out, " ", 1);
+    weir_buf_append_slice(out, first);
 }
 
 static enum weir_status write_down(struct store *store, const struct key_file *file,
@@ -120,7 +117,7 @@ static enum weir_status write_down(struct store *store, const struct key_file *f
     struct commit *c = commit_new(COMMIT_BYTES);
     if (!c) return WEIR_NOMEM;
     weir_buf_init(&all, STORE_DOC_BYTES);
-    join(theirs, weir_slice_of(file->ids), &all);
+    join(theirs, first_word(weir_slice_of(file->ids)), &all);
     enum weir_status st = weir_buf_status(&all);
     bool is_new = st == WEIR_OK && all.len != theirs.len;
     if (is_new)

@@ -2,6 +2,7 @@
 #include "serve/lives.h"
 
 #include <pthread.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/check.h"
@@ -12,18 +13,21 @@
 enum { NS_PER_MS = 1000000 };
 
 static const char is_ended[] = "ended";
+static const char is_alive[] = "alive "; /* and its words */
 
 struct life {
     int64_t version;
     uint64_t since_ns;  /* when that was seen first */
     uint64_t listed_ns; /* when the last round began that found its document; 0: none has */
     bool has_ended;
+    char words[LIVES_WORDS_BYTES];
 };
 
 struct lives {
     struct store *store;
     const struct clock *clock;
     char node[STORE_NAME_BYTES + 1];
+    char words[LIVES_WORDS_BYTES];
     unsigned lease_ms;
     uint64_t renewed_ns; /* 0: never */
     uint64_t began_ns;   /* when the round under way has */
@@ -75,9 +79,19 @@ static enum weir_status renew(struct lives *l)
     uint64_t now_ns = clock_mono_ns(l->clock);
     if (l->renewed_ns != 0 && now_ns - l->renewed_ns < (uint64_t)l->lease_ms / 3 * NS_PER_MS)
         return WEIR_OK;
-    enum weir_status st = write_down(l, "alive");
+    char text[sizeof is_alive + LIVES_WORDS_BYTES];
+    snprintf(text, sizeof text, "%s%s", is_alive, l->words);
+    enum weir_status st = write_down(l, text);
     if (st == WEIR_OK) l->renewed_ns = now_ns;
     return st;
+}
+
+enum weir_status lives_say(struct lives *l, const char *words)
+{
+    if (strlen(words) >= sizeof l->words) return WEIR_LIMIT;
+    memcpy(l->words, words, strlen(words) + 1);
+    l->renewed_ns = 0;
+    return renew(l);
 }
 
 void lives_end(struct lives *l)
@@ -99,6 +113,19 @@ static struct life *life_of(struct lives *l, struct weir_slice node)
     return NULL;
 }
 
+/* What a node's document says. Under the lock. */
+static void hear(struct life *life, const struct doc *doc, uint64_t now_ns)
+{
+    size_t head = sizeof is_alive - 1;
+    life->version = doc->version;
+    life->since_ns = now_ns;
+    life->has_ended = weir_slice_is(doc->body, is_ended);
+    life->words[0] = 0;
+    if (doc->body.len < head || memcmp(doc->body.ptr, is_alive, head) != 0) return;
+    snprintf(life->words, sizeof life->words, "%.*s", (int)(doc->body.len - head),
+             doc->body.ptr + head);
+}
+
 /* Others may remove it at the same time. */
 static void remove_document(struct lives *l, const struct doc *doc)
 {
@@ -115,11 +142,7 @@ static enum weir_status look_at(void *user, const struct doc *doc)
     CHECK(pthread_mutex_lock(&l->lock) == 0);
     struct life *life = life_of(l, doc->id);
     if (life) life->listed_ns = l->began_ns;
-    if (life && life->version != doc->version) {
-        life->version = doc->version;
-        life->since_ns = now_ns;
-        life->has_ended = weir_slice_is(doc->body, is_ended);
-    }
+    if (life && life->version != doc->version) hear(life, doc, now_ns);
     bool is_old = life && now_ns - life->since_ns > (uint64_t)LIVES_FORGET_MS * NS_PER_MS;
     CHECK(pthread_mutex_unlock(&l->lock) == 0);
     if (is_old) remove_document(l, doc);
@@ -201,6 +224,30 @@ unsigned lives_count_others(struct lives *l)
         n += !weir_slice_is(walk.key, l->node) && !is_over(l, walk.value);
     CHECK(pthread_mutex_unlock(&l->lock) == 0);
     return n;
+}
+
+static bool has_word(const char *words, struct weir_slice word)
+{
+    for (const char *at = words; *at != 0; at += strspn(at, " ")) {
+        size_t len = strcspn(at, " ");
+        if (slice_eq(slice_of(at, len), word)) return true;
+        at += len;
+    }
+    return false;
+}
+
+bool lives_all_say(struct lives *l, struct weir_slice word)
+{
+    bool all = true;
+    CHECK(pthread_mutex_lock(&l->lock) == 0);
+    struct map_walk walk = map_walk_begin(&l->all);
+    while (map_walk_next(&l->all, &walk)) {
+        const struct life *life = walk.value;
+        bool counts = !weir_slice_is(walk.key, l->node) && !is_over(l, life);
+        if (counts && !has_word(life->words, word)) all = false;
+    }
+    CHECK(pthread_mutex_unlock(&l->lock) == 0);
+    return all;
 }
 
 bool lives_is_first(struct lives *l)

@@ -26,8 +26,9 @@ enum {
     LIVES_LEASE_MS = 6 * 1000,
     LIVES_MIN_LEASE_MS = 4 * 1000, /* it is renewed once a second at most */
     LIVES_FORGET_MS =
-        3600 * 1000,  /* documents of the dead go then, and then what is known of them */
-    LIVES_MAX = 4096, /* names at a time */
+        3600 * 1000,         /* documents of the dead go then, and then what is known of them */
+    LIVES_MAX = 4096,        /* names at a time */
+    LIVES_WORDS_BYTES = 512, /* what each says of itself */
 };
 
 WEIR_MUST_CHECK enum weir_status lives_new(struct lives **out, struct store *store,
@@ -51,6 +52,14 @@ unsigned lives_count_others(struct lives *l);
 
 /* Whether this one is the first of those that live, by name: for work that one of them does. */
 bool lives_is_first(struct lives *l);
+
+/*
+ * What this node says of itself beside that it lives: words. Written down at once. May wait.
+ * WEIR_LIMIT, or what the store says.
+ */
+WEIR_MUST_CHECK enum weir_status lives_say(struct lives *l, const char *words);
+/* Whether each other node that lives has said this word, by the last round. */
+bool lives_all_say(struct lives *l, struct weir_slice word);
 
 /* Others need not wait for the lease. May wait. */
 void lives_end(struct lives *l);

@@ -77,6 +77,10 @@ static enum weir_status match_shield(struct server *s, struct server_error *e)
     }
     find_path(s, file.name, path);
     if (s->options.shield_key) file.path = s->options.shield_key;
+    /* Before it is compared: of two that start at once, each sees what the other has. */
+    enum weir_status st = lives_say(s->lives, ids);
+    if (st != WEIR_OK)
+        return server_fail(e, st, "cannot join the other nodes: %s", weir_status_text(st));
     return key_files_match(s->store, s->lives, &file, e->text);
 }
 

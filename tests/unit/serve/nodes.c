@@ -450,6 +450,8 @@ static enum weir_status match(struct world *w, struct lives *lives, const char *
 {
     char error[KEY_FILES_ERROR_BYTES];
     const struct key_file file = {"shield.key", "/data/shield.key", ids};
+    T_EQ(lives_say(lives, ids), WEIR_OK);
+    T_EQ(lives_round(lives), WEIR_OK);
     enum weir_status st = key_files_match(w->store, lives, &file, error);
     T_EQ(st == WEIR_OK, error[0] == 0);
     return st;
@@ -463,16 +465,26 @@ TEST(key_files_have_to_be_the_same_and_are_rotated_in_two_steps)
     pass(&w, 1);
     T_EQ(lives_new(&a, w.store, "a", &w.clock.clock), WEIR_OK);
     T_EQ(lives_new(&b, w.store, "b", &w.clock.clock), WEIR_OK);
+    lives_set_lease(a, LIVES_MIN_LEASE_MS);
+    lives_set_lease(b, LIVES_MIN_LEASE_MS);
     T_EQ(match(&w, a, "one"), WEIR_OK);
     T_EQ(match(&w, b, "one"), WEIR_OK);
     T_EQ(match(&w, b, "two"), WEIR_INVALID);
-    /* Behind the first at first, on all nodes, and then before it. */
+    T_EQ(match(&w, b, "one"), WEIR_OK);
+    /* Behind the first at first, on all nodes, and then before it: not after the first step of one.
+     */
+    T_EQ(match(&w, a, "one two"), WEIR_OK);
+    T_EQ(match(&w, a, "two one"), WEIR_INVALID);
+    /* Nothing was sealed with it: whoever has not heard of it starts. */
+    T_EQ(match(&w, a, "one"), WEIR_OK);
     T_EQ(match(&w, a, "one two"), WEIR_OK);
     T_EQ(match(&w, b, "two one"), WEIR_OK);
     T_EQ(match(&w, a, "one two"), WEIR_OK);
     T_EQ(match(&w, a, "one"), WEIR_INVALID);
     /* What is old may go. */
     T_EQ(match(&w, a, "two"), WEIR_OK);
+    T_EQ(match(&w, b, "one two"), WEIR_INVALID); /* the other cannot open the old one any more */
+    lives_end(a);
     /* Nobody else lives: in one step. */
     T_EQ(match(&w, b, "three two"), WEIR_OK);
     T_EQ(match(&w, a, "two"), WEIR_INVALID);
