@@ -403,9 +403,14 @@ static int read_store(const struct serve_words *w, struct server_options *o, cha
         snprintf(url, PLACE_BYTES, "%s", given);
     }
     if (w->store) place_wipe((char *)(uintptr_t)w->store);
-    if (!w->store_file && (!given || given[0] == 0)) return EXIT_DONE;
+    /* An option that is empty is a mistake: a variable that was not set. */
+    if (!w->store && !w->store_file && (!given || given[0] == 0)) return EXIT_DONE;
     if (!place_is_url(url) || strlen(url) >= PLACE_BYTES - 1) {
         fputs("weir: the store has to be a URL as postgres://USER@HOST/DATABASE\n", stderr);
+        return EXIT_USAGE;
+    }
+    if (place_is_ambiguous(url)) {
+        fputs("weir: escape @ / ? and # in the password of the store: %40 %2F %3F %23\n", stderr);
         return EXIT_USAGE;
     }
     o->place = url;

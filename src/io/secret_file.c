@@ -32,8 +32,7 @@ static enum weir_status check(const struct stat *info, const char *path, size_t 
     if ((info->st_mode & (S_IRWXG | S_IRWXO)) != 0)
         return refuse(why, WEIR_FORBIDDEN, "%s can be used by others: chmod 600 it", path);
     if (info->st_size >= (off_t)cap)
-        return refuse(why, WEIR_BAD_FIELD, "%s is too long for a key (%zu bytes at most)", path,
-                      cap - 1);
+        return refuse(why, WEIR_BAD_FIELD, "%s is too long (%zu bytes at most)", path, cap - 1);
     return WEIR_OK;
 }
 

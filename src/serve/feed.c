@@ -19,6 +19,7 @@
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "serve/resource.h"
 #include "serve/worker_impl.h"
 
 static const char end_text[] = "0\r\n\r\n";
@@ -72,7 +73,7 @@ void feed_open(struct conn *c)
     if (st == WEIR_OK) return;
     f->state = FEED_NONE;
     tell_closed(c);
-    exchange_error(ex, st, NULL);
+    resource_store_error(ex, st);
 }
 
 /* What it needs next is not kept any more. */
@@ -184,7 +185,7 @@ void feed_begin(struct conn *c)
     else if (st == WEIR_BAD_FIELD)
         exchange_error(ex, st, "The last event id %llu is beyond the newest event, which is %llu",
                        (unsigned long long)(from - 1), (unsigned long long)log.last);
-    else exchange_error(ex, st, NULL);
+    else resource_store_error(ex, st);
 }
 
 /* ---- pieces ---- */

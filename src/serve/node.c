@@ -4,6 +4,7 @@
 
 #include "gateway/gateway.h"
 #include "hook/signer.h"
+#include "io/file.h"
 #include "serve/imports.h"
 #include "serve/key_files.h"
 #include "serve/place.h"
@@ -12,18 +13,36 @@
 
 enum { PATH_BYTES = 1024 };
 
-enum weir_status node_mark_folder(struct server *s, struct server_error *e)
+static void find_path(const struct server *s, const char *name, char out[PATH_BYTES])
+{
+    snprintf(out, PATH_BYTES, "%s/%s", s->options.folder, name);
+}
+
+/* Whether the folder is the right one for where the store is. */
+enum weir_status node_look_at_folder(struct server *s, struct server_error *e)
 {
     const struct server_options *o = &s->options;
-    char url[PLACE_BYTES];
-    if (o->place && place_mark(o->folder, o->place)) return WEIR_OK;
-    if (o->place) return server_fail(e, WEIR_IO, "cannot write to %.200s", o->folder);
-    if (!place_marked(o->folder, url)) return WEIR_OK;
+    char url[PLACE_BYTES], path[PATH_BYTES];
+    find_path(s, "weir.db", path);
+    bool is_marked = place_marked(o->folder, url);
+    if (o->place && !is_marked && file_exists(path))
+        TRACE(o->trace, TRACE_WARN, "serve",
+              "the folder has a store of its own, which is not used: weir store copy moves it",
+              trace_str("folder", weir_slice_of(o->folder)));
+    if (o->place || !is_marked) return WEIR_OK;
     return server_fail(
         e, WEIR_CONFLICT,
         "the data of %.100s are in %.100s: say --store, or remove store.url in it to "
-        "begin a store in the folder",
+        "use a store in the folder",
         o->folder, url);
+}
+
+/* When the store has been opened: before, its URL may have been a mistake. */
+enum weir_status node_mark_folder(struct server *s, struct server_error *e)
+{
+    const struct server_options *o = &s->options;
+    if (!o->place || place_mark(o->folder, o->place)) return WEIR_OK;
+    return server_fail(e, WEIR_IO, "cannot write to %.200s", o->folder);
 }
 
 enum weir_status node_name(struct server *s, struct server_error *e)
@@ -47,11 +66,6 @@ bool node_is_dead(void *server, struct weir_slice node)
 }
 
 /* ---- files ---- */
-
-static void find_path(const struct server *s, const char *name, char out[PATH_BYTES])
-{
-    snprintf(out, PATH_BYTES, "%s/%s", s->options.folder, name);
-}
 
 enum weir_status node_need_files(struct server *s, struct server_error *e)
 {

@@ -30,13 +30,37 @@ struct span {
     size_t at, len;
 };
 
-/* That of "user:password@", behind the scheme; empty: there is none. */
+/* Where the next URL of a list begins, or the text ends. */
+static size_t end_of_url(const char *url, size_t at)
+{
+    while (url[at] != 0 && !(url[at] == ',' && scheme_len(url + at + 1) > 0)) at++;
+    return at;
+}
+
+/* The last '@' of a part of it; its beginning: there is none. */
+static size_t last_at_sign(const char *url, size_t from, size_t end)
+{
+    while (end > from && url[end - 1] != '@') end--;
+    return end > from ? end - 1 : from;
+}
+
+/*
+ * That of "user:password@", behind the scheme; empty: there is none. One that should have been
+ * escaped and was not, as in "u:a/b@h", is found, too: it would be shown otherwise.
+ */
 static struct span find_user_password(const char *url, size_t at)
 {
-    size_t end = at + strcspn(url + at, "@/?#");
+    struct span none = {at, 0};
+    size_t stop = end_of_url(url, at);
+    size_t end = at + strcspn(url + at, "/?#");
     size_t colon = at + strcspn(url + at, ":@/?#");
-    if (url[end] != '@' || url[colon] != ':') return (struct span){at, 0};
-    return (struct span){colon + 1, end - colon - 1};
+    if (end > stop) end = stop;
+    if (colon >= end || url[colon] != ':') return none;
+    size_t sign = last_at_sign(url, colon, end);
+    size_t digits = colon + 1 + strspn(url + colon + 1, "0123456789");
+    bool is_port = digits == end || url[digits] == ','; /* of a host, and maybe others follow */
+    if (sign == colon && !is_port) sign = last_at_sign(url, colon, stop);
+    return sign == colon ? none : (struct span){colon + 1, sign - colon - 1};
 }
 
 /* Whether a parameter of the query begins here whose value is a password. */
@@ -70,6 +94,14 @@ static void cover(char *at, size_t len)
     static const char stars[] = "***";
     memset(at, 'x', len);
     memcpy(at, stars, len < sizeof stars - 1 ? len : sizeof stars - 1);
+}
+
+bool place_is_ambiguous(const char *url)
+{
+    struct span s;
+    for (size_t from = 0; next_password(url, &from, &s);)
+        if (strcspn(url + s.at, "@/?#") < s.len) return true;
+    return false;
 }
 
 void place_wipe(char *url)

@@ -18,6 +18,9 @@ enum {
 /* "postgres://…", "postgresql://…"; several of them, separated by commas. */
 bool place_is_url(const char *place);
 
+/* Whether a password has a character that would have to be escaped there. */
+bool place_is_ambiguous(const char *url);
+
 /* Writes over each password in a URL, with "***" as far as there is room, and 'x' behind that. */
 void place_wipe(char *url);
 

@@ -200,7 +200,8 @@ static bool is_shared_error(struct exchange *ex, enum weir_status st)
     if ((!is_away && st != WEIR_NO_SPACE) || !s || !store_is_shared(server_store(s))) return false;
     if (is_away)
         refuse_for_now(ex, WEIR_STORAGE, RETRY_SHARED_S,
-                       "the database does not answer; nothing of the request has happened");
+                       "the database does not answer, or refuses it; nothing of the request has "
+                       "happened");
     else
         refuse_for_now(ex, WEIR_STORAGE, RETRY_STORAGE_S,
                        "the disk of the database is full; reads go on");

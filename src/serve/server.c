@@ -509,11 +509,20 @@ static enum weir_status open_access(struct server *s, struct server_error *e)
                          : server_fail(e, st, "cannot read the keys: %s", weir_status_text(st));
 }
 
+/* Nothing can be written until somebody mends it: an administrator has to know why. */
+static void on_refused(void *user, const char *why)
+{
+    struct server *s = user;
+    TRACE(s->options.trace, TRACE_ERROR, "serve", "the database refuses what is written",
+          trace_str("why", weir_slice_of(why)));
+}
+
 static enum weir_status open_place(struct server *s, struct server_error *e)
 {
     struct store_options o = s->options.store;
     struct store_error why = {""};
     o.on_news = on_news;
+    o.on_refused = on_refused;
     o.user = s;
     if (!o.clock) o.clock = s->options.clock;
     const char *place = s->options.place;
@@ -674,8 +683,9 @@ static enum weir_status set_up(struct server *s, struct server_error *e)
     if (st == WEIR_OK) st = bind_all(s, e);
     if (st == WEIR_OK) st = drop_rights(s, e);
     if (st == WEIR_OK) st = start_log(s, e);
-    if (st == WEIR_OK) st = node_mark_folder(s, e);
+    if (st == WEIR_OK) st = node_look_at_folder(s, e);
     if (st == WEIR_OK) st = open_store(s, e);
+    if (st == WEIR_OK) st = node_mark_folder(s, e);
     if (st == WEIR_OK) st = start_writers(s, e);
     if (st == WEIR_OK) st = open_control(s, e);
     return st;
@@ -703,7 +713,7 @@ static void hand_over(struct server *s)
     is_done &= chats_drain(s->chats, s->options.grace_ms / 8);
     is_done &= sessions_drain(s->sessions, s->options.grace_ms / 8);
     TRACE(s->options.trace, TRACE_INFO, "serve",
-          is_done ? "all runs are with other nodes" : "runs are left for other nodes");
+          is_done ? "nothing runs here any more" : "runs are left for other nodes");
 }
 
 /* Steps under way come to their end meanwhile; whoever waits for a turn that did not is told. */

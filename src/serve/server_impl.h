@@ -91,6 +91,7 @@ enum weir_status server_fail(struct server_error *e, enum weir_status st, const 
 /* ---- node.c: what a node of several does; each is nothing when there is one ---- */
 
 /* Remembers in the folder where the data are; WEIR_CONFLICT: elsewhere than was said. */
+WEIR_MUST_CHECK enum weir_status node_look_at_folder(struct server *s, struct server_error *e);
 WEIR_MUST_CHECK enum weir_status node_mark_folder(struct server *s, struct server_error *e);
 /* A name that no other has, nor had; and it is said that this one lives. */
 WEIR_MUST_CHECK enum weir_status node_name(struct server *s, struct server_error *e);

@@ -14,6 +14,8 @@
  * A database that is away is waited for, for as long as a commit may wait; and when it has been
  * away for longer than that, commits are refused at once until it is back.
  */
+#include <stdio.h>
+
 #include "base/check.h"
 #include "base/mem.h"
 #include "base/slice.h"
@@ -22,8 +24,9 @@
 enum {
     LOCK_ROUND = 3, /* the round from which on a batch takes its turn alone */
     AWAY_POLL_MS = 50,
-    GATHER_US = 2000,   /* from one batch to the next */
-    GATHER_COMMITS = 8, /* that the last one had at least */
+    TELL_AGAIN_MS = 60 * 1000, /* that it refuses what is written */
+    GATHER_US = 2000,          /* from one batch to the next */
+    GATHER_COMMITS = 8,        /* that the last one had at least */
 };
 
 static const char turn_sql[] = "SELECT pg_advisory_xact_lock($1::int, $2::int)::text,"
@@ -440,11 +443,22 @@ static bool wait_for_better(struct pg_store *s, struct batch *b)
     return true;
 }
 
-static void note_full(struct pg_store *s, bool is_full)
+/* It answers, and takes nothing: its disk is full, or we have no right to, or a table is gone. */
+static void note_refusal(struct pg_store *s, enum weir_status st)
 {
+    char why[320];
+    uint64_t now = now_ns();
     pthread_mutex_lock(&s->queue_lock);
-    s->full_since_ns = is_full ? now_ns() : 0;
+    s->refusal = st;
+    s->refused_ns = now;
     pthread_mutex_unlock(&s->queue_lock);
+    bool is_due =
+        s->refusal_told_ns == 0 || now - s->refusal_told_ns > (uint64_t)TELL_AGAIN_MS * 1000000;
+    if (st == WEIR_OK || !is_due || !s->options.on_refused) return;
+    s->refusal_told_ns = now;
+    const char *text = s->pg ? pg_message(s->pg) : "";
+    snprintf(why, sizeof why, "%.256s", text[0] != 0 ? text : weir_status_text(st));
+    s->options.on_refused(s->options.user, why);
 }
 
 static WEIR_MUST_CHECK enum weir_status try_and_count(struct pg_store *s, struct batch *b,
@@ -496,11 +510,12 @@ static void run_batch(struct pg_store *s, struct batch *b)
     enum weir_status st = insist(s, b);
     s->wish.n_logs = s->wish.n_docs = 0; /* what was to be fetched may be forgotten next */
     if (!b->commits) return;
-    note_full(s, st == WEIR_NO_SPACE);
+    /* What else can go wrong is the database's, and nothing has happened. */
+    if (st != WEIR_OK && st != WEIR_NO_SPACE && st != WEIR_NOMEM) st = WEIR_STORAGE;
+    if (st != WEIR_NOMEM) note_refusal(s, st);
     expect_again(s, b);
     if (st == WEIR_OK) tell(s, b->commits);
-    /* What else can go wrong is the database's, and nothing has happened. */
-    else fail(s, b->commits, st == WEIR_NO_SPACE || st == WEIR_NOMEM ? st : WEIR_STORAGE);
+    else fail(s, b->commits, st);
 }
 
 /* ---- what other nodes have written ---- */

@@ -100,7 +100,8 @@ struct pg_store {
     uint64_t n_queued, n_ended;  /* queue: commits accepted, and told how they went */
     pthread_cond_t some_ended;   /* queue */
     uint64_t away_since_ns;      /* queue: since when the database cannot be reached; 0: it can */
-    uint64_t full_since_ns;      /* queue: when its disk was last found full; 0: it has room */
+    enum weir_status refusal;    /* queue: how it refused what was written last, or WEIR_OK */
+    uint64_t refused_ns;         /* queue: when that was */
     struct pg_heard *heard;      /* queue: what other nodes have written, the oldest first */
     struct pg_heard **heard_end; /* queue */
     bool committer_waits;        /* queue: for anything */
@@ -127,15 +128,17 @@ struct pg_store {
 
     /* The committer's own. */
     struct ahead ahead;
-    struct pg *pg;          /* NULL: there is no connection */
-    int old_process;        /* of the connection that was lost; 0: it ended as it should */
-    uint64_t batch_number;  /* the newest in our row */
-    uint64_t batch_ns;      /* when it began */
-    size_t batch_commits;   /* that it had */
-    uint64_t connect_at_ns; /* not before that */
-    struct map logs;        /* struct log by name: as the database has them */
-    struct list log_ages;   /* by `node`, the least recently used first */
-    struct map docs;        /* struct pg_doc by kind, NUL, id */
+    struct pg *pg;               /* NULL: there is no connection */
+    struct store_error link_why; /* why there is none */
+    int old_process;             /* of the connection that was lost; 0: it ended as it should */
+    uint64_t batch_number;       /* the newest in our row */
+    uint64_t batch_ns;           /* when it began */
+    size_t batch_commits;        /* that it had */
+    uint64_t refusal_told_ns;    /* 0: never */
+    uint64_t connect_at_ns;      /* not before that */
+    struct map logs;             /* struct log by name: as the database has them */
+    struct list log_ages;        /* by `node`, the least recently used first */
+    struct map docs;             /* struct pg_doc by kind, NUL, id */
     struct list doc_ages;
     size_t doc_bytes;
     struct list batch_docs;            /* that the batch has looked at */

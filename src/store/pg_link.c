@@ -148,17 +148,20 @@ enum weir_status pg_link_up(struct pg_store *s)
 {
     if (s->pg) return WEIR_OK;
     if (clock_mono_ns(&clock_system) < s->connect_at_ns) return WEIR_STORAGE;
-    enum weir_status st = pg_link_open(s, NULL);
+    struct store_error why = {""};
+    enum weir_status st = pg_link_open(s, &why);
     if (st == WEIR_OK) {
         st = end_old(s);
         if (st == WEIR_OK) st = make_row(s);
         if (st == WEIR_OK) st = pg_set_time(s, s->pg);
         if (st != WEIR_OK) {
+            snprintf(why.text, sizeof why.text, "%s", pg_message(s->pg));
             pg_close(s->pg);
             s->pg = NULL;
         }
     }
     note(s, st == WEIR_OK);
+    s->link_why = why;
     return st == WEIR_OK ? st : WEIR_STORAGE;
 }
 

@@ -272,6 +272,21 @@ static WEIR_MUST_CHECK enum weir_status migrate_locked(struct pg *pg, struct sto
     return st == WEIR_OK ? st_unlock : st;
 }
 
+/* Who may only write would begin well, and stop in a week: days are made and dropped by owners. */
+static WEIR_MUST_CHECK enum weir_status check_owner(struct pg *pg, struct store_error *error)
+{
+    struct pg_rows *rows = NULL;
+    pg_call(pg, "SELECT bool_and(pg_has_role(current_user, c.relowner, 'USAGE')) FROM pg_class c"
+                " JOIN pg_namespace n ON n.oid = c.relnamespace"
+                " WHERE n.nspname = 'weir' AND c.relkind IN ('r', 'p')");
+    enum weir_status st = pg_run(pg, &rows);
+    bool is_owner = st == WEIR_OK && pg_get_bool(rows, 0, 0);
+    pg_rows_free(rows);
+    if (st != WEIR_OK || is_owner) return st;
+    explain(error, "the database cannot be used", "the role has to own the tables of schema weir");
+    return WEIR_INVALID;
+}
+
 enum weir_status pg_migrate(struct pg *pg, struct store_error *error)
 {
     int64_t version = 0;
@@ -293,7 +308,10 @@ enum weir_status pg_migrate(struct pg *pg, struct store_error *error)
         if (st != WEIR_OK) return st;
     }
     if (st == WEIR_OK) st = pg_make_days(pg);
-    if (st != WEIR_OK) explain(error, "the database cannot be used", pg_message(pg));
+    if (st == WEIR_OK) st = check_owner(pg, error);
+    const char *why = pg_message(pg);
+    if (st != WEIR_OK && (!error || error->text[0] == 0))
+        explain(error, "the database cannot be used", why[0] != 0 ? why : weir_status_text(st));
     return st;
 }
 

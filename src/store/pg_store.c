@@ -17,7 +17,7 @@ enum {
     MAX_READERS = 64,
     MAX_BATCH_DOCS = 1 << 20,
     MAX_DROPPING = 16, /* commits at a time that drop what has expired */
-    FULL_MS = 5000,    /* a full disk is believed to be full for so long */
+    REFUSED_MS = 5000, /* a database that refuses what is written is believed to for so long */
     BACK_MS = 1000,    /* so far behind, the database's time was set back */
 };
 
@@ -140,8 +140,8 @@ static WEIR_MUST_CHECK enum weir_status connect_first(struct pg_store *s, struct
     pg_close(pg);
     if (st == WEIR_OK) st = pg_link_up(s);
     if (st != WEIR_OK && error && error->text[0] == '\0')
-        snprintf(error->text, sizeof error->text, "cannot open the database: %s",
-                 s->pg ? pg_message(s->pg) : weir_status_text(st));
+        snprintf(error->text, sizeof error->text, "cannot open the database: %.200s",
+                 s->link_why.text[0] != 0 ? s->link_why.text : weir_status_text(st));
     return st;
 }
 
@@ -328,9 +328,7 @@ static enum weir_status pg_store_is_writable(struct store *store)
     pthread_mutex_lock(&s->queue_lock);
     enum weir_status st = s->away_since_ns != 0 ? WEIR_STORAGE : WEIR_OK;
     /* Not for ever: somebody who waits for this to change would never try. */
-    if (st == WEIR_OK && s->full_since_ns != 0 &&
-        now - s->full_since_ns < (uint64_t)FULL_MS * 1000000)
-        st = WEIR_NO_SPACE;
+    if (st == WEIR_OK && now - s->refused_ns < (uint64_t)REFUSED_MS * 1000000) st = s->refusal;
     pthread_mutex_unlock(&s->queue_lock);
     return st;
 }

@@ -108,6 +108,8 @@ struct store_options {
     store_docs_fn on_docs;
     /* Whether news of that log, made by others, are wanted; all when NULL. Any thread. */
     bool (*wants_log)(void *user, struct weir_slice log);
+    /* A database answers and takes nothing: its own words why, once a minute. Any thread. */
+    void (*on_refused)(void *user, const char *why);
     /* Calls `each`, which is short, for the logs of one of STORE_LOG_PARTS parts of those that are
      * wanted: now and then they are compared with what was told of them. Any thread. */
     void (*each_log)(void *user, unsigned part, store_log_fn each, void *arg);

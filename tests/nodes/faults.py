@@ -611,7 +611,9 @@ def run_one(name, quorum, options, seed):
         done = ", ".join(f"{kind.__name__.lower()}s {sum(story.progress_of(person) for person in story.of(kind))}"
                          for kind in (Appender, Reader, Asker, Talker, Chatter))
         print(f"{time.monotonic() - begin:7.2f} s  {name} {options.times} times: ok ({done})", flush=True)
-        return True
+    for database in names if quorum else ():
+        quorum.drop_database(database)  # the disks are small
+    return True
 
 
 def main():

@@ -153,6 +153,62 @@ def folder_of_a_node_begins_no_store_of_its_own():
 
 
 @case
+def url_that_is_a_mistake_changes_nothing():
+    with Cluster() as server:
+        own = pathlib.Path(server.data, "own")
+        own.mkdir()
+        words = words_of("serve", "--data", own, "--open", "--listen", "127.0.0.1:0")
+
+        def refused(*more):
+            done = subprocess.run([*map(str, words), *more], capture_output=True, timeout=WAIT_S, check=False)
+            expect(done.returncode in (1, 2) and not (own / "store.url").exists(), f"{more}", done.stderr)
+            return done.stderr
+        expect(b"URL" in refused("--store", ""), "a variable that was not set")
+        expect(b"onnect" in refused("--store", "postgres://weir@127.0.0.1:1/nothing"), "a database that is not there")
+        said = refused("--store", "postgres://weir:geheim/17@127.0.0.1:1/nothing")
+        expect(b"%2F" in said and b"geheim" not in said, "a password that should have been escaped", said)
+
+
+@case
+def who_may_write_and_owns_nothing_does_not_start():
+    with Cluster() as server:
+        database = database_of(server.data).rpartition("/")[2]
+        with postgres.Sql(postgres.shared().url(database, "postgres")) as sql:
+            sql("CREATE ROLE guest LOGIN")
+            sql("GRANT USAGE ON SCHEMA weir TO guest")
+            sql("GRANT ALL ON ALL TABLES IN SCHEMA weir TO guest")
+            sql("GRANT ALL ON ALL SEQUENCES IN SCHEMA weir TO guest")
+        url = postgres.shared().url(database, "guest")
+        done = subprocess.run(words_of("serve", "--data", f"{server.data}/guest", "--open", "--listen", "127.0.0.1:0", "--store", url),
+                              capture_output=True, timeout=WAIT_S, check=False)
+        expect(done.returncode == 1 and b"has to own" in done.stderr, "what it says", done.stderr)
+
+
+@case
+def database_that_refuses_is_told_of_until_it_takes_again():
+    with Cluster() as server:
+        database = database_of(server.data).rpartition("/")[2]
+        one = server.at(0)
+        equal(one.ask("POST", "/v1/streams/a", JSON_FIELDS, b"1").status, 201)
+
+        def is_refused():
+            answer = one.ask("POST", "/v1/streams/a", JSON_FIELDS, b"2")
+            expect(answer.status in (201, 503), "an append", answer.body)
+            return answer if answer.status == 503 else None
+        with postgres.Sql(postgres.shared().url(database, "postgres")) as sql:
+            sql("ALTER TABLE weir.chunks RENAME TO away")
+            try:
+                answer = wait_until(is_refused, "it is refused")
+                expect(b"refuses" in answer.body and answer.field("retry-after"), "why", answer.body)
+                equal(one.ask("GET", "/readyz").status, 503, "whoever sends requests there")
+                wait_until(lambda: "weir.chunks" in server.errors(), "the database's own words are in the log")
+            finally:
+                sql("ALTER TABLE weir.away RENAME TO chunks")
+        wait_until(lambda: not is_refused(), "it takes again")
+        equal(one.ask("GET", "/readyz").status, 200)
+
+
+@case
 def password_is_seen_by_nobody():
     with Cluster() as server:
         url = database_of(server.data).replace("://weir@", "://weir:geheim17@")

@@ -305,7 +305,7 @@ class Postgres:
 
     _running = []
 
-    def __init__(self, name="a", site=None, is_safe=False, disk_mebibytes=256, **settings):
+    def __init__(self, name="a", site=None, is_safe=False, disk_mebibytes=512, **settings):
         self.name = name
         self.site = site
         self.port = PORT
@@ -567,6 +567,9 @@ class Quorum:
 
     def create_database(self, name):
         self.primary.create_database(name)
+
+    def drop_database(self, name):
+        self.primary.drop_database(name)
 
     def state(self):
         """For whoever wonders what it waits for."""

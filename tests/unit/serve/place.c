@@ -40,6 +40,21 @@ TEST(password_is_written_over_wherever_it_stands)
     wipes_to("postgres://h:5432/d", "postgres://h:5432/d");
     wipes_to("postgres://u:@h/d", "postgres://u:@h/d");
     wipes_to("postgres://u:p%40ss@h/d?password=again", "postgres://u:***xxx@h/d?password=***xx");
+    wipes_to("postgres://h:5432/d?user=a@b", "postgres://h:5432/d?user=a@b");
+    wipes_to("postgres://h:1,i:2/d?user=a@b,postgres://j/d",
+             "postgres://h:1,i:2/d?user=a@b,postgres://j/d");
+}
+
+TEST(password_that_should_have_been_escaped_is_found_and_refused)
+{
+    wipes_to("postgres://u:a/b@h/d", "postgres://u:***@h/d");
+    wipes_to("postgres://u:a@b@h:1/d", "postgres://u:***@h:1/d");
+    wipes_to("postgres://u:a?b@h/d,postgres://v:c#d@i", "postgres://u:***@h/d,postgres://v:***@i");
+    T_OK(place_is_ambiguous("postgres://u:a/b@h/d"));
+    T_OK(place_is_ambiguous("postgres://u:ok@h/d,postgres://u:a@b@h/d"));
+    T_OK(!place_is_ambiguous("postgres://u:a%2Fb@h/d?password=x"));
+    T_OK(!place_is_ambiguous("postgres://h:5432/d?user=a@b"));
+    T_OK(!place_is_ambiguous("postgres:///d?host=/tmp"));
 }
 
 TEST(message_does_not_tell_the_password)
