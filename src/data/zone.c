@@ -54,7 +54,8 @@ static bool read_header(struct weir_slice bytes, struct counts *c, char *version
     *version = bytes.ptr[4];
     uint32_t *all[] = {&c->n_utc, &c->n_std, &c->n_leaps, &c->n_moments, &c->n_types, &c->n_chars};
     for (size_t i = 0; i < 6; i++) *all[i] = (uint32_t)big_endian(bytes.ptr + 20 + 4 * i, 4);
-    return true;
+    return c->n_leaps ==
+           0; /* "right/…": there moments count leap seconds, and are not those of clocks */
 }
 
 /* Bytes of a block behind its header; moments have 4 or 8. */

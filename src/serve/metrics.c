@@ -328,7 +328,7 @@ static void put_sessions(struct weir_buf *out, struct sessions *sessions)
         {"weir_sessions_tools_total", "counter", "Tools run", s.n_tools},
         {"weir_sessions_tools_failed_total", "counter", "Of them, those that failed",
          s.n_tools_failed},
-        {"weir_sessions_tools_killed_total", "counter", "Of them, those that had to be killed",
+        {"weir_sessions_tools_killed_total", "counter", "Of them, those whose turn was aborted",
          s.n_tools_killed},
         {"weir_sessions_runner_restarts_total", "counter",
          "Times the process that runs tools had to be started anew", s.n_runner_restarts},

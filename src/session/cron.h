@@ -8,7 +8,8 @@
  *   names    JAN to DEC, SUN to SAT, in any case; a week begins with 0 or ends with 7
  *   words    @hourly @daily @midnight @weekly @monthly @yearly @annually
  *
- * If both the day of the month and that of the week are restricted, either will do.
+ * If both the day of the month and that of the week are restricted, either will do. A field that
+ * begins with a star, also with a step, is not restricted, and with it both have to fit.
  *
  * When clocks change. A schedule with a fixed hour runs once for each time that it names: a time
  * that is skipped is made up for at the end of the gap, one that is shown twice counts the first

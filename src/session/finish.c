@@ -16,6 +16,7 @@
 #include "base/container.h"
 #include "base/slice.h"
 #include "codec/json_member.h"
+#include "session/tools_impl.h"
 #include "session/turn_impl.h"
 #include "shield/token_map.h"
 
@@ -166,10 +167,42 @@ static void put_member(struct weir_buf *out, const char *key, const struct weir_
     weir_json_put_value(out, v);
 }
 
-static enum weir_status put_tool(struct weir_buf *out, const struct shown *shown,
+/* The number at the end of "tc_TURN_7"; 0: there is none. */
+static unsigned number_of_call(struct weir_slice call_id)
+{
+    unsigned number = 0;
+    size_t at = call_id.len;
+    while (at > 0 && call_id.ptr[at - 1] != '_') at--;
+    for (; at < call_id.len && number <= TURN_CALLS; at++) {
+        if (call_id.ptr[at] < '0' || call_id.ptr[at] > '9') return 0;
+        number = number * 10 + (unsigned)(call_id.ptr[at] - '0');
+    }
+    return number;
+}
+
+/*
+ * What is known of a call whose end was not shown. WEIR_OK: it has happened, and *result says what;
+ * WEIR_PENDING: it may have, for it had begun; WEIR_NOT_FOUND: it has not.
+ */
+static enum weir_status find_fate(const struct ending *e, struct weir_slice call_id,
+                                  struct weir_buf *result)
+{
+    char key[TOOL_DOC_BYTES];
+    struct session_doc doc;
+    unsigned number = number_of_call(call_id);
+    if (tool_work_left(e->sessions, flow_id(e->step), number, result)) return WEIR_OK;
+    enum weir_status st =
+        session_doc_get(flow_store(e->step), tool_doc_key_of(key, flow_id(e->step), number), &doc);
+    const struct weir_json *v = st == WEIR_OK ? weir_json_get_str(doc.json, "result") : NULL;
+    if (v) weir_buf_append_slice(result, weir_json_text(v));
+    session_doc_fini(&doc);
+    return st == WEIR_OK && !v ? WEIR_PENDING : st;
+}
+
+static enum weir_status put_tool(struct weir_buf *out, const struct ending *e,
                                  const struct shown_event *start)
 {
-    const struct shown_event *end = shown_find(shown, "tool_end", start->call_id);
+    const struct shown_event *end = shown_find(e->shown, "tool_end", start->call_id);
     const struct weir_json *v;
     struct weir_json_doc *doc = weir_json_doc_new(SESSION_JSON_BYTES);
     if (!doc) return WEIR_NOMEM;
@@ -185,23 +218,43 @@ static enum weir_status put_tool(struct weir_buf *out, const struct shown *shown
         put_member(out, "ok", v, "ok");
         put_member(out, "durationMs", v, "durationMs");
     } else if (st == WEIR_OK) {
+        struct weir_buf result;
+        weir_buf_init(&result, SESSION_EVENT_BYTES);
         weir_json_put_key(out, "ok");
-        weir_json_put_bool(out, false);
+        weir_json_put_bool(out, find_fate(e, start->call_id, &result) == WEIR_OK);
+        weir_buf_fini(&result);
     }
     weir_json_put_end_object(out);
     weir_json_doc_free(doc);
     return st;
 }
 
-static enum weir_status put_tools(struct weir_buf *out, const struct shown *shown)
+static enum weir_status put_tools(struct weir_buf *out, const struct ending *e)
 {
     enum weir_status st = WEIR_OK;
     weir_json_put_key(out, "tools");
     weir_json_put_begin_array(out);
-    for (const struct shown_event *s = shown->first; st == WEIR_OK && s; s = s->next)
-        if (weir_slice_is(s->type, "tool_start")) st = put_tool(out, shown, s);
+    for (const struct shown_event *s = e->shown->first; st == WEIR_OK && s; s = s->next)
+        if (weir_slice_is(s->type, "tool_start")) st = put_tool(out, e, s);
     weir_json_put_end_array(out);
     return st;
+}
+
+/* How a call came to its end of which nobody heard. */
+static void put_fate(struct weir_buf *json, const struct ending *e, struct weir_slice call_id)
+{
+    struct weir_buf result;
+    weir_buf_init(&result, SESSION_EVENT_BYTES);
+    enum weir_status st = find_fate(e, call_id, &result);
+    weir_json_put_key(json, "ok");
+    weir_json_put_bool(json, st == WEIR_OK);
+    weir_json_put_key(json, "durationMs");
+    weir_json_put_uint(json, e->work_ms);
+    if (st != WEIR_OK)
+        weir_buf_printf(&result, "%s%s", is_aborted(e) ? "cancelled" : "the turn failed",
+                        st == WEIR_NOT_FOUND ? "" : ": it is unknown whether it happened");
+    member_string(json, "result", weir_buf_slice(&result));
+    weir_buf_fini(&result);
 }
 
 /* A call that began has an end, too. */
@@ -217,12 +270,7 @@ static enum weir_status close_tool(const struct ending *e, const struct shown_ev
         begin_event(&json, "tool_end");
         put_member(&json, "toolCallId", v, "toolCallId");
         put_member(&json, "toolName", v, "toolName");
-        weir_json_put_key(&json, "ok");
-        weir_json_put_bool(&json, false);
-        weir_json_put_key(&json, "durationMs");
-        weir_json_put_uint(&json, e->work_ms);
-        member_string(&json, "result",
-                      is_aborted(e) ? SLICE("cancelled") : SLICE("the turn failed"));
+        put_fate(&json, e, start->call_id);
         weir_json_put_end_object(&json);
         emit(e->step, &json);
     }
@@ -284,7 +332,7 @@ static enum weir_status put_answer(struct weir_buf *out, const struct ending *e,
     member_string(out, "role", SLICE("assistant"));
     put_said(out, "content", text, e->shown->text.len);
     member_string(out, "at", weir_slice_of(at));
-    if (has_tools) st = put_tools(out, e->shown);
+    if (has_tools) st = put_tools(out, e);
     if (e->output) {
         put_member(out, "provider", e->output, "provider");
         put_member(out, "model", e->output, "model");

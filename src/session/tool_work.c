@@ -29,6 +29,7 @@ struct work {
     unsigned number;
     unsigned n_users; /* the list, the store, the runner */
     enum work_state state;
+    bool is_program; /* somebody's own, which may go on for long */
     uint64_t ticket;
     enum weir_status status; /* of the mark, then of the work */
     struct weir_buf output;
@@ -78,6 +79,7 @@ static struct work *work_new(struct tool_call *c)
     w->sessions = s;
     memcpy(w->turn, turn.ptr, turn.len);
     w->number = c->wish->number;
+    w->is_program = c->tool.program != NULL;
     w->n_users = 1;
     w->state = WORK_READY;
     weir_buf_init(&w->output, RUNNER_OUTPUT_BYTES);
@@ -87,6 +89,14 @@ static struct work *work_new(struct tool_call *c)
     return w;
 }
 
+/* What it said, as it may be shown. */
+static void put_text(struct weir_buf *out, const struct work *w)
+{
+    struct weir_slice text = weir_buf_slice(&w->output);
+    while (text.len > 0 && text.ptr[text.len - 1] == '\n') text.len--;
+    utf8_append_repaired(out, text);
+}
+
 bool tools_abort(struct sessions *s, struct weir_slice turn)
 {
     bool runs = false;
@@ -94,11 +104,23 @@ bool tools_abort(struct sessions *s, struct weir_slice turn)
     for (struct list_node *n = list_first(&s->works); n; n = list_next(&s->works, n)) {
         struct work *w = CONTAINER_OF(n, struct work, node);
         if (w->state != WORK_RUNNING || !weir_slice_is(turn, w->turn)) continue;
-        runner_kill(s->options.runner, w->ticket);
+        /* Ours take milliseconds: rather know what they did than wonder. */
+        if (w->is_program) runner_kill(s->options.runner, w->ticket);
         runs = true;
     }
     pthread_mutex_unlock(&s->lock);
     return runs;
+}
+
+bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
+                    struct weir_buf *out)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct work *w = find(s, turn, number);
+    bool is_done = w && w->state == WORK_DONE && w->status == WEIR_OK;
+    if (is_done) put_text(out, w);
+    pthread_mutex_unlock(&s->lock);
+    return is_done;
 }
 
 /* turn empty: all. */
@@ -278,19 +300,11 @@ static void tell_line(struct tool_call *c, struct work *w)
     weir_json_doc_free(doc);
 }
 
-/* Its text, as it may be shown. */
-static void take_output(struct tool_call *c, struct work *w)
-{
-    struct weir_slice text = weir_buf_slice(&w->output);
-    while (text.len > 0 && text.ptr[text.len - 1] == '\n') text.len--;
-    utf8_append_repaired(&c->result, text);
-}
-
 static enum weir_status take_end(struct tool_call *c, struct work *w)
 {
     struct weir_buf words;
     enum weir_status st = w->status;
-    if (st == WEIR_OK) take_output(c, w);
+    if (st == WEIR_OK) put_text(&c->result, w);
     else {
         weir_buf_init(&words, 4096);
         utf8_append_repaired(&words, weir_buf_slice(&w->output));

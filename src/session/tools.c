@@ -580,7 +580,5 @@ enum weir_status session_tool_call(struct turn_pass *p, const struct tool_wish *
 
 struct doc_key tool_doc_key(char out[TOOL_DOC_BYTES], const struct tool_call *c)
 {
-    struct weir_slice turn = pass_turn(c->pass);
-    int len = snprintf(out, TOOL_DOC_BYTES, "%.*s/%03u", (int)turn.len, turn.ptr, c->wish->number);
-    return (struct doc_key){SLICE("session_tool"), slice_of(out, (size_t)len)};
+    return tool_doc_key_of(out, pass_turn(c->pass), c->wish->number);
 }

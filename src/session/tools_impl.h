@@ -10,6 +10,9 @@
  */
 #pragma once
 
+#include <stdio.h>
+
+#include "base/slice.h"
 #include "session/session_impl.h"
 
 enum {
@@ -71,6 +74,16 @@ void tool_tell_progress(struct tool_call *c, struct weir_slice message, unsigned
 /* "trn_…/NNN" */
 enum { TOOL_DOC_BYTES = SESSION_TURN_LEN + 8 };
 struct doc_key tool_doc_key(char out[TOOL_DOC_BYTES], const struct tool_call *c);
+static inline struct doc_key tool_doc_key_of(char out[TOOL_DOC_BYTES], struct weir_slice turn,
+                                             unsigned number)
+{
+    int len = snprintf(out, TOOL_DOC_BYTES, "%.*s/%03u", (int)turn.len, turn.ptr, number);
+    return (struct doc_key){SLICE("session_tool"), slice_of(out, (size_t)len)};
+}
+
+/* Whether a work of an aborted turn has come to a good end that nobody took: what it said, too. */
+bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
+                    struct weir_buf *out);
 
 /* ---- tool_change.c ---- */
 

@@ -224,7 +224,7 @@ def what_is_aborted_tells_how_long_it_has_worked():
             server.must("chat/abort", {"sessionId": session})
             events += read_until(stream, "error")
         end = next(event for _, event in events if event["type"] == "tool_end")
-        equal((end["ok"], end["result"]), (False, "cancelled"))
+        equal((end["ok"], end["result"]), (False, "cancelled: it is unknown whether it happened"))
         expect(100 <= end["durationMs"] < WAIT_S * 1000, "how long", end)
 
 
@@ -431,6 +431,28 @@ def the_builtin_provider_uses_tools_too():
             allow(server)(request)
             read_until(stream, "done")
         equal((folder_of(server, session) / "notes" / "plan").read_text(), "run on Sunday")
+
+
+@case
+def what_an_abort_met_is_told_as_it_is():
+    seen = set()
+    with SessionServer() as server:
+        for text, number in [(text, n) for n in range(8) for text in ("Write a note called n: body", "Remember that I like tea.")]:
+            session, _ = server.send(text)
+            with server.stream(session) as stream:
+                events = read_until(stream, "tool.approval_required")
+                allow(server)(events[-1][1]["request"])
+                for _ in range(number % 4):  # so that it is met at one moment or another
+                    server.ask("GET", "/healthz")
+                server.call("chat/abort", {"sessionId": session})
+                events += read_until(stream, ("done", "error"))
+            end = next(event for _, event in events if event["type"] == "tool_end")
+            seen.add((end["ok"], end["result"][:9]))
+            if text.startswith("Write") and (folder_of(server, session) / "notes" / "n").exists():
+                expect(end["ok"] or "unknown whether it happened" in end["result"], "a note that is there", end)
+            if text.startswith("Write") and end["ok"]:
+                expect((folder_of(server, session) / "notes" / "n").exists(), "it is there", end)
+    expect(seen, "what was told", seen)
 
 
 @case

@@ -12,6 +12,7 @@
 
 #include "ask.h"
 #include "base/fault.h"
+#include "session/tools_impl.h"
 
 enum { APPROVAL_MS = 600 * 1000, CLARIFY_MS = 300 * 1000 };
 
@@ -80,6 +81,13 @@ bool tools_abort(struct sessions *s, struct weir_slice turn)
 {
     (void)s;
     (void)turn;
+    return false;
+}
+
+bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
+                    struct weir_buf *out)
+{
+    (void)s, (void)turn, (void)number, (void)out;
     return false;
 }
 
