@@ -214,7 +214,8 @@ static bool is_shared(const struct tail *t)
 
 static void take_events(struct tail *t, struct chunk *c)
 {
-    if (!t->is_known) fetch_place_latest(t, c->first);
+    /* Without an order the first news may be of long before whoever wants the latest came. */
+    if (!t->is_known && !is_shared(t)) fetch_place_latest(t, c->first);
     if (c->last > t->last) t->last = c->last;
     append(t, c);
 }

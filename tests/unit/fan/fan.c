@@ -59,7 +59,7 @@ static void note_state(struct reader *r)
     if (sub->state == SUB_END && l->log_id == sub->log_id)
         T_OK(l->is_sealed && sub->next > l->last);
     bool was_there = sub->log_id != 0 && sub->log_id == r->then_id;
-    if (sub->state != SUB_OPENING && was_there && !history.is_shared) T_OK(sub->next >= r->least);
+    if (sub->state != SUB_OPENING && was_there) T_OK(sub->next >= r->least);
 }
 
 /* Peeks once, and takes none, some or all of it. */
