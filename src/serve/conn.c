@@ -340,7 +340,10 @@ void conn_due(struct conn *c)
         c->reason = kind == DEADLINE_HEAD ? CLOSE_HEAD_TIMEOUT : CLOSE_BODY_TIMEOUT;
         intake_time_out(c);
     }
-    if (kind == DEADLINE_BEAT) feed_beat(c);
+    if (kind == DEADLINE_BEAT) {
+        feed_beat(c);
+        c->feed.has_spoken = true; /* or the next look, half a beat later, would find silence */
+    }
     if (kind == DEADLINE_POLL) feed_time_out(c);
     if (kind == DEADLINE_WRITE) conn_cut(c, CLOSE_WRITE_TIMEOUT);
     if (kind == DEADLINE_STALL) conn_cut(c, CLOSE_STALL_TIMEOUT);

@@ -78,6 +78,7 @@ TEST(a_silence_of_ten_minutes_has_comment_lines)
         n = count_beats();
     }
     T_OK(n >= SILENCE_MS / BEAT_MS / 2);
+    T_OK(n <= SILENCE_MS / BEAT_MS + 1);
     T_OK(longest_ms <= 4 * BEAT_MS);
     T_OK(!strstr(reply, "data:"));
     close(fd);
