@@ -59,7 +59,8 @@ static struct span find_user_password(const char *url, size_t at)
     size_t sign = last_at_sign(url, colon, end);
     size_t digits = colon + 1 + strspn(url + colon + 1, "0123456789");
     bool is_port = digits == end || url[digits] == ','; /* of a host, and maybe others follow */
-    if (sign == colon && !is_port) sign = last_at_sign(url, colon, stop);
+    bool is_address = memchr(url + at, '[', colon - at) != NULL;
+    if (sign == colon && !is_port && !is_address) sign = last_at_sign(url, colon, stop);
     return sign == colon ? none : (struct span){colon + 1, sign - colon - 1};
 }
 
@@ -96,11 +97,12 @@ static void cover(char *at, size_t len)
     memcpy(at, stars, len < sizeof stars - 1 ? len : sizeof stars - 1);
 }
 
+/* That of a parameter ends with it, whatever is in it. */
 bool place_is_ambiguous(const char *url)
 {
     struct span s;
     for (size_t from = 0; next_password(url, &from, &s);)
-        if (strcspn(url + s.at, "@/?#") < s.len) return true;
+        if (url[s.at - 1] == ':' && strcspn(url + s.at, "@/?#") < s.len) return true;
     return false;
 }
 

@@ -41,6 +41,8 @@ TEST(password_is_written_over_wherever_it_stands)
     wipes_to("postgres://u:@h/d", "postgres://u:@h/d");
     wipes_to("postgres://u:p%40ss@h/d?password=again", "postgres://u:***xxx@h/d?password=***xx");
     wipes_to("postgres://h:5432/d?user=a@b", "postgres://h:5432/d?user=a@b");
+    wipes_to("postgres://[1:2::5]:5432/d?user=a@b", "postgres://[1:2::5]:5432/d?user=a@b");
+    wipes_to("postgres://u:pw@[::1]:5432/d", "postgres://u:**@[::1]:5432/d");
     wipes_to("postgres://h:1,i:2/d?user=a@b,postgres://j/d",
              "postgres://h:1,i:2/d?user=a@b,postgres://j/d");
 }
@@ -55,6 +57,8 @@ TEST(password_that_should_have_been_escaped_is_found_and_refused)
     T_OK(!place_is_ambiguous("postgres://u:a%2Fb@h/d?password=x"));
     T_OK(!place_is_ambiguous("postgres://h:5432/d?user=a@b"));
     T_OK(!place_is_ambiguous("postgres:///d?host=/tmp"));
+    T_OK(!place_is_ambiguous("postgres://h/d?password=ab/cd@e?f"));
+    T_OK(!place_is_ambiguous("postgres://[::1]:5432/d?user=a@b"));
 }
 
 TEST(message_does_not_tell_the_password)
