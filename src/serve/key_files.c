@@ -9,6 +9,7 @@
 
 #include "base/slice.h"
 #include "io/file.h"
+#include "serve/wordlist.h"
 
 enum { TRIES = 4, COMMIT_BYTES = 1024, LOOK_MS = 500 };
 
@@ -36,40 +37,22 @@ enum weir_status key_files_need(struct store *store, const struct key_file *file
     return WEIR_NOT_FOUND;
 }
 
-/* The word of a list at *at, which is behind it afterwards; empty: there is no more. */
-static struct weir_slice next_word(struct weir_slice list, size_t *at)
+/*
+ * Of two files each has to have what the other seals with. A key that was the newest when all the
+ * others started is in theirs.
+ */
+static bool is_known(struct lives *lives, struct weir_slice ours, struct weir_slice newest)
 {
-    while (*at < list.len && list.ptr[*at] == ' ') ++*at;
-    size_t from = *at;
-    while (*at < list.len && list.ptr[*at] != ' ') ++*at;
-    return slice_of(list.ptr + from, *at - from);
+    struct weir_slice first = wordlist_first(ours);
+    return slice_eq(first, newest) || lives_all_say(lives, first);
 }
 
-static struct weir_slice first_word(struct weir_slice list)
+/* Waits for others as long as it takes to hear them, or that they live no more. */
+static bool goes_with_all(struct lives *lives, struct weir_slice ours, struct weir_slice newest)
 {
-    size_t at = 0;
-    return next_word(list, &at);
-}
-
-static struct weir_slice last_word(struct weir_slice list)
-{
-    size_t at = list.len;
-    while (at > 0 && list.ptr[at - 1] != ' ') at--;
-    return slice_from(list, at);
-}
-
-static bool has_word(struct weir_slice list, struct weir_slice word)
-{
-    size_t at = 0;
-    for (struct weir_slice w; (w = next_word(list, &at)).len > 0;)
-        if (slice_eq(w, word)) return true;
-    return false;
-}
-
-/* Whether all who live have said that they have the key; who does not live falls silent by then. */
-static bool is_everywhere(struct lives *lives, struct weir_slice id)
-{
-    for (unsigned waited_ms = 0; !lives_all_say(lives, id); waited_ms += LOOK_MS) {
+    for (unsigned waited_ms = 0;
+         !is_known(lives, ours, newest) || !lives_all_begin_with(lives, ours);
+         waited_ms += LOOK_MS) {
         if (waited_ms > lives_lease(lives) + LOOK_MS || lives_round(lives) != WEIR_OK) return false;
         poll(NULL, 0, LOOK_MS);
     }
@@ -81,8 +64,8 @@ static enum weir_status compare(struct lives *lives, const struct key_file *file
                                 struct weir_slice theirs, char error[KEY_FILES_ERROR_BYTES])
 {
     struct weir_slice ours = weir_slice_of(file->ids);
-    struct weir_slice newest = last_word(theirs);
-    if (!has_word(ours, newest)) {
+    struct weir_slice newest = wordlist_last(theirs);
+    if (!wordlist_have(ours, newest)) {
         snprintf(
             error, KEY_FILES_ERROR_BYTES,
             "%s is not the file of the other nodes (theirs has the key %.*s): copy %s from the "
@@ -90,13 +73,17 @@ static enum weir_status compare(struct lives *lives, const struct key_file *file
             file->path, (int)newest.len, newest.ptr, file->name);
         return WEIR_INVALID;
     }
-    /* All who have started since it was the newest have it. */
-    if (slice_eq(first_word(ours), newest) || is_everywhere(lives, first_word(ours)))
-        return WEIR_OK;
-    snprintf(error, KEY_FILES_ERROR_BYTES,
-             "the first key of %s is not in the files of all other nodes: put it behind their "
-             "first one, start them again, and only then put it in front",
-             file->path);
+    if (!lives || goes_with_all(lives, ours, newest)) return WEIR_OK;
+    if (is_known(lives, ours, newest))
+        snprintf(error, KEY_FILES_ERROR_BYTES,
+                 "%s lacks a key that another node uses: copy %s from the data folder of one of "
+                 "them",
+                 file->path, file->name);
+    else
+        snprintf(error, KEY_FILES_ERROR_BYTES,
+                 "the first key of %s is not in the files of all other nodes: put it behind their "
+                 "first one, start them again, and only then put it in front",
+                 file->path);
     return WEIR_INVALID;
 }
 
@@ -104,7 +91,7 @@ static enum weir_status compare(struct lives *lives, const struct key_file *file
 static void join(struct weir_slice theirs, struct weir_slice first, struct weir_buf *out)
 {
     weir_buf_append_slice(out, theirs);
-    if (has_word(theirs, first)) return;
+    if (wordlist_have(theirs, first)) return;
     if (out->len > 0) weir_buf_append(out, " ", 1);
     weir_buf_append_slice(out, first);
 }
@@ -117,7 +104,7 @@ static enum weir_status write_down(struct store *store, const struct key_file *f
     struct commit *c = commit_new(COMMIT_BYTES);
     if (!c) return WEIR_NOMEM;
     weir_buf_init(&all, STORE_DOC_BYTES);
-    join(theirs, first_word(weir_slice_of(file->ids)), &all);
+    join(theirs, wordlist_first(weir_slice_of(file->ids)), &all);
     enum weir_status st = weir_buf_status(&all);
     bool is_new = st == WEIR_OK && all.len != theirs.len;
     if (is_new)

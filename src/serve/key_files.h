@@ -12,7 +12,8 @@
  *
  * A rotation adds a key. What it seals has to open everywhere, so the key has to be in the files of
  * all nodes that live before it is the first of any. Each of them says which keys its files have
- * (lives_say()); what nodes had that live no more does not count.
+ * (lives_say()), and a node starts when the first of each is in the file of the other; what nodes
+ * had that live no more does not count.
  */
 #pragma once
 
@@ -31,8 +32,8 @@ WEIR_MUST_CHECK enum weir_status key_files_need(struct store *store, const struc
                                                 char error[KEY_FILES_ERROR_BYTES]);
 
 /*
- * Of a file that is rotated its keys were said before, by lives_say(). May wait for the time of a
- * lease, to see who lives. WEIR_INVALID and the error.
+ * Of a file that is rotated its keys were said before, by lives_say(); of one that is not, `lives`
+ * is NULL. May wait for the time of a lease, to see who lives. WEIR_INVALID and the error.
  */
 WEIR_MUST_CHECK enum weir_status key_files_match(struct store *store, struct lives *lives,
                                                  const struct key_file *file,

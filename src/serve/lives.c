@@ -9,6 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/slice.h"
+#include "serve/wordlist.h"
 
 enum { NS_PER_MS = 1000000 };
 
@@ -84,14 +85,6 @@ static enum weir_status renew(struct lives *l)
     enum weir_status st = write_down(l, text);
     if (st == WEIR_OK) l->renewed_ns = now_ns;
     return st;
-}
-
-enum weir_status lives_say(struct lives *l, const char *words)
-{
-    if (strlen(words) >= sizeof l->words) return WEIR_LIMIT;
-    memcpy(l->words, words, strlen(words) + 1);
-    l->renewed_ns = 0;
-    return renew(l);
 }
 
 void lives_end(struct lives *l)
@@ -197,6 +190,14 @@ enum weir_status lives_round(struct lives *l)
     return st;
 }
 
+enum weir_status lives_say(struct lives *l, const char *words)
+{
+    if (strlen(words) >= sizeof l->words) return WEIR_LIMIT;
+    memcpy(l->words, words, strlen(words) + 1);
+    l->renewed_ns = 0;
+    return lives_round(l);
+}
+
 /* Under the lock. By the last look, for nobody is silent whom nobody could hear. */
 static bool is_over(const struct lives *l, const struct life *life)
 {
@@ -226,28 +227,36 @@ unsigned lives_count_others(struct lives *l)
     return n;
 }
 
-static bool has_word(const char *words, struct weir_slice word)
+/* Those that live, but this one, whose words are not as wished. */
+static unsigned count_unlike(struct lives *l, bool (*is_like)(struct weir_slice, struct weir_slice),
+                             struct weir_slice wish)
 {
-    for (const char *at = words; *at != 0; at += strspn(at, " ")) {
-        size_t len = strcspn(at, " ");
-        if (slice_eq(slice_of(at, len), word)) return true;
-        at += len;
-    }
-    return false;
-}
-
-bool lives_all_say(struct lives *l, struct weir_slice word)
-{
-    bool all = true;
+    unsigned n = 0;
     CHECK(pthread_mutex_lock(&l->lock) == 0);
     struct map_walk walk = map_walk_begin(&l->all);
     while (map_walk_next(&l->all, &walk)) {
         const struct life *life = walk.value;
         bool counts = !weir_slice_is(walk.key, l->node) && !is_over(l, life);
-        if (counts && !has_word(life->words, word)) all = false;
+        n += counts && !is_like(weir_slice_of(life->words), wish);
     }
     CHECK(pthread_mutex_unlock(&l->lock) == 0);
-    return all;
+    return n;
+}
+
+bool lives_all_say(struct lives *l, struct weir_slice word)
+{
+    return count_unlike(l, wordlist_have, word) == 0;
+}
+
+/* Who has said nothing yet looks at us when it does. */
+static bool begins_with_one_of(struct weir_slice said, struct weir_slice words)
+{
+    return said.len == 0 || wordlist_have(words, wordlist_first(said));
+}
+
+bool lives_all_begin_with(struct lives *l, struct weir_slice words)
+{
+    return count_unlike(l, begins_with_one_of, words) == 0;
 }
 
 bool lives_is_first(struct lives *l)

@@ -54,12 +54,15 @@ unsigned lives_count_others(struct lives *l);
 bool lives_is_first(struct lives *l);
 
 /*
- * What this node says of itself beside that it lives: words. Written down at once. May wait.
+ * What this node says of itself beside that it lives: words. Written down at once, and then comes a
+ * round: of two that say something at the same time at least one hears the other. May wait.
  * WEIR_LIMIT, or what the store says.
  */
 WEIR_MUST_CHECK enum weir_status lives_say(struct lives *l, const char *words);
 /* Whether each other node that lives has said this word, by the last round. */
 bool lives_all_say(struct lives *l, struct weir_slice word);
+/* Whether what each other said begins with one of these. Who has said nothing does not count. */
+bool lives_all_begin_with(struct lives *l, struct weir_slice words);
 
 /* Others need not wait for the lease. May wait. */
 void lives_end(struct lives *l);

@@ -91,7 +91,7 @@ static enum weir_status match_shield(struct server *s, struct server_error *e)
     }
     find_path(s, file.name, path);
     if (s->options.shield_key) file.path = s->options.shield_key;
-    /* Before it is compared: of two that start at once, each sees what the other has. */
+    /* Before it is compared: of two that start at once, one at least sees what the other has. */
     enum weir_status st = lives_say(s->lives, ids);
     if (st != WEIR_OK)
         return server_fail(e, st, "cannot join the other nodes: %s", weir_status_text(st));
@@ -111,7 +111,7 @@ static enum weir_status match_hooks(struct server *s, struct server_error *e)
     if (st != WEIR_OK)
         return server_fail(e, st, "cannot open %.256s: %s", path, weir_status_text(st));
     file.ids = signer.kid;
-    st = key_files_match(s->store, s->lives, &file, e->text);
+    st = key_files_match(s->store, NULL, &file, e->text);
     explicit_bzero(&signer, sizeof signer);
     return st;
 }
