@@ -173,6 +173,8 @@ static void put_shared_store(struct weir_buf *out, const struct store_shared_sta
         {"weir_pg_busy_total", "counter", "Of them, those that got none in time", s->n_busy},
         {"weir_pg_standby_reads_total", "counter", "Reads that a standby has answered",
          s->n_standby_reads},
+        {"weir_pg_failed_sweeps_total", "counter",
+         "Rounds of looking after the tables that did not work", s->n_failed_sweeps},
         {"weir_pg_listening", "gauge", "1 while what other nodes write is heard of at once",
          s->is_listening},
         {"weir_pg_listens_total", "counter", "Connections that were made to listen", s->n_listens},

@@ -328,6 +328,11 @@ static void embedded_commit_run(struct store *store, struct commit_run *run)
 
 /* ---- looking after it ---- */
 
+static int64_t embedded_wall_ms(struct store *store)
+{
+    return clock_wall_ms(embedded_of(store)->clock);
+}
+
 static enum weir_status embedded_is_writable(struct store *store)
 {
     struct embedded *s = embedded_of(store);
@@ -401,6 +406,7 @@ static const struct store_engine embedded_engine = {
     .doc_list = embedded_doc_list,
     .search = embedded_search,
     .is_writable = embedded_is_writable,
+    .wall_ms = embedded_wall_ms,
     .settle = embedded_settle,
     .backup = embedded_backup,
     .check = embedded_check,

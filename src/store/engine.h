@@ -31,6 +31,7 @@ struct store_engine {
     enum weir_status (*search)(struct store *s, const struct passage_query *query, passage_fn each,
                                void *user);
     enum weir_status (*is_writable)(struct store *s);
+    int64_t (*wall_ms)(struct store *s);
     enum weir_status (*settle)(struct store *s);
     enum weir_status (*backup)(struct store *s, const char *path, struct store_error *error);
     enum weir_status (*check)(struct store *s, store_complaint_fn complain, void *user,

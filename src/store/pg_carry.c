@@ -105,6 +105,7 @@ enum weir_status pg_carry_wait(struct pg_store *s)
         enum weir_status st = pg_take_all(c->pg);
         if (st == WEIR_OK) continue;
         if (st != WEIR_CONFLICT && st != WEIR_NOMEM) {
+            if (!pg_is_broken(c->pg)) pg_tell_refusal(s, st, c->pg);
             lose(c);
             st = WEIR_STORAGE;
         }

@@ -443,22 +443,30 @@ static bool wait_for_better(struct pg_store *s, struct batch *b)
     return true;
 }
 
-/* It answers, and takes nothing: its disk is full, or we have no right to, or a table is gone. */
-static void note_refusal(struct pg_store *s, enum weir_status st)
+void pg_tell_refusal(struct pg_store *s, enum weir_status st, const struct pg *by)
 {
     char why[320];
     uint64_t now = now_ns();
-    pthread_mutex_lock(&s->queue_lock);
-    s->refusal = st;
-    s->refused_ns = now;
-    pthread_mutex_unlock(&s->queue_lock);
     bool is_due =
         s->refusal_told_ns == 0 || now - s->refusal_told_ns > (uint64_t)TELL_AGAIN_MS * 1000000;
-    if (st == WEIR_OK || !is_due || !s->options.on_refused) return;
+    if (!is_due || !s->options.on_refused) return;
     s->refusal_told_ns = now;
-    const char *text = s->pg ? pg_message(s->pg) : "";
+    const char *text = by ? pg_message(by) : "";
     snprintf(why, sizeof why, "%.256s", text[0] != 0 ? text : weir_status_text(st));
     s->options.on_refused(s->options.user, why);
+}
+
+/*
+ * That something else is written says nothing: nodes renew documents at any time, and events may
+ * be what is refused. So a refusal is forgotten by time alone.
+ */
+static void note_refusal(struct pg_store *s, enum weir_status st)
+{
+    pthread_mutex_lock(&s->queue_lock);
+    s->refusal = st;
+    s->refused_ns = now_ns();
+    pthread_mutex_unlock(&s->queue_lock);
+    pg_tell_refusal(s, st, s->pg);
 }
 
 static WEIR_MUST_CHECK enum weir_status try_and_count(struct pg_store *s, struct batch *b,
@@ -512,7 +520,7 @@ static void run_batch(struct pg_store *s, struct batch *b)
     if (!b->commits) return;
     /* What else can go wrong is the database's, and nothing has happened. */
     if (st != WEIR_OK && st != WEIR_NO_SPACE && st != WEIR_NOMEM) st = WEIR_STORAGE;
-    if (st != WEIR_NOMEM) note_refusal(s, st);
+    if (st != WEIR_OK && st != WEIR_NOMEM) note_refusal(s, st);
     expect_again(s, b);
     if (st == WEIR_OK) tell(s, b->commits);
     else fail(s, b->commits, st);

@@ -100,7 +100,7 @@ struct pg_store {
     uint64_t n_queued, n_ended;  /* queue: commits accepted, and told how they went */
     pthread_cond_t some_ended;   /* queue */
     uint64_t away_since_ns;      /* queue: since when the database cannot be reached; 0: it can */
-    enum weir_status refusal;    /* queue: how it refused what was written last, or WEIR_OK */
+    enum weir_status refusal;    /* queue: how it refused last, or WEIR_OK */
     uint64_t refused_ns;         /* queue: when that was */
     struct pg_heard *heard;      /* queue: what other nodes have written, the oldest first */
     struct pg_heard **heard_end; /* queue */
@@ -271,6 +271,8 @@ void *pg_committer_run(void *store);
 void pg_commit_run(struct store *s, struct commit_run *run);
 /* Other nodes have written something; takes it over. Any thread. */
 void pg_commit_hear(void *store, struct pg_heard *h);
+/* A database answers, and takes nothing: its own words, once a minute at most. Committer only. */
+void pg_tell_refusal(struct pg_store *s, enum weir_status st, const struct pg *by);
 
 /* ---- threads that read (pg_readers.c) ---- */
 

@@ -33,6 +33,7 @@ struct pg_keeper {
     struct pg *others[PG_MAX_CLUSTERS];
     struct pg_strays strays[PG_MAX_CLUSTERS];
     int64_t told_ms, told_id;  /* expired logs up to this one were told */
+    struct pg_keeping keeping;
     struct pg_moment new, old; /* of the connection above */
     uint64_t new_ns;           /* when the new one was asked for */
 
@@ -42,6 +43,7 @@ struct pg_keeper {
     size_t n_trims;
     uint64_t n_asked, n_ended;
     enum weir_status status; /* of the last round */
+    uint64_t n_failed;       /* rounds */
     bool stops;
 };
 
@@ -88,6 +90,7 @@ static struct pg_sweep sweep_of(struct pg_keeper *k)
                              .keep_days = k->options.keep_days,
                              .writer = weir_slice_of(k->writer),
                              .drop = k->options.drop,
+                             .keeping = k->keeping,
                              .user = k->options.user};
 }
 
@@ -104,6 +107,7 @@ static WEIR_MUST_CHECK enum weir_status sweep(struct pg_keeper *k)
         st = pg_sweep(k->pg, &s, &has_more);
     k->told_ms = s.told_ms;
     k->told_id = s.told_id;
+    k->keeping = s.keeping;
     return st;
 }
 
@@ -146,18 +150,18 @@ static WEIR_MUST_CHECK enum weir_status age_token(struct pg_keeper *k)
     return WEIR_OK;
 }
 
-/* One that answers is not away any more. */
+/* One that answers is not away any more, whatever becomes of sweeping it. */
 static WEIR_MUST_CHECK enum weir_status sweep_other(struct pg_keeper *k, size_t i)
 {
     struct pg_cluster *c = &k->options.clusters->all[i];
     const struct pg_sweep s = sweep_of(k);
     struct pg *pg = other(k, i);
     bool has_more = true;
-    enum weir_status st = pg ? WEIR_OK : WEIR_STORAGE;
+    enum weir_status st = pg ? pg_script(pg, "SELECT 1") : WEIR_STORAGE;
+    if (st == WEIR_OK) atomic_store(&c->is_away, false);
     k->strays[i].old = k->old;
     for (int n = 0; n < ROUNDS && has_more && st == WEIR_OK && !is_stopping(k); n++)
         st = pg_sweep_carried(k->pg, pg, c->number, &s, &k->strays[i], &has_more);
-    if (st == WEIR_OK) atomic_store(&c->is_away, false);
     return st;
 }
 
@@ -187,7 +191,10 @@ static WEIR_MUST_CHECK enum weir_status run_round(struct pg_keeper *k)
     }
     free_trims(trims);
     if (st == WEIR_OK) st = sweep(k);
-    return st == WEIR_OK ? sweep_others(k) : st;
+    /* What fails at one of them is no reason to leave the others alone. */
+    if (connect(k) != WEIR_OK) return WEIR_STORAGE;
+    enum weir_status st_others = sweep_others(k);
+    return st == WEIR_OK ? st_others : st;
 }
 
 /* ---- the thread ---- */
@@ -220,6 +227,7 @@ static void end_round(struct pg_keeper *k, uint64_t ticket, enum weir_status st)
     pthread_mutex_lock(&k->lock);
     k->n_ended = ticket;
     k->status = st;
+    k->n_failed += st != WEIR_OK && st != WEIR_SHUTDOWN;
     pthread_cond_broadcast(&k->ended);
     pthread_mutex_unlock(&k->lock);
 }
@@ -322,6 +330,14 @@ enum weir_status pg_keeper_trim(struct pg_keeper *k, struct weir_slice log, uint
     pthread_mutex_unlock(&k->lock);
     if (!is_taken) mem_free(t);
     return WEIR_OK;
+}
+
+uint64_t pg_keeper_failed(struct pg_keeper *k)
+{
+    pthread_mutex_lock(&k->lock);
+    uint64_t n = k->n_failed;
+    pthread_mutex_unlock(&k->lock);
+    return n;
 }
 
 enum weir_status pg_keeper_settle(struct pg_keeper *k)

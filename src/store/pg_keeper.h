@@ -41,3 +41,6 @@ WEIR_MUST_CHECK enum weir_status pg_keeper_trim(struct pg_keeper *k, struct weir
 
 /* Waits for the end of a round that began after the asking, and says how that went. */
 WEIR_MUST_CHECK enum weir_status pg_keeper_settle(struct pg_keeper *k);
+
+/* How many rounds did not work. Any thread. */
+uint64_t pg_keeper_failed(struct pg_keeper *k);

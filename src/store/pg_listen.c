@@ -206,7 +206,8 @@ static WEIR_MUST_CHECK enum weir_status look_at_writers(struct pg_listener *l, b
 {
     struct pg_rows *rows = NULL;
     *is_whole = true;
-    pg_call(l->pg, "SELECT id, batch FROM weir.writers");
+    pg_call(l->pg, "SELECT id, batch FROM weir.writers"
+                   " WHERE seen > now() - interval '2 hours'"); /* said once an hour */
     enum weir_status st = pg_run(l->pg, &rows);
     for (size_t i = 0; st == WEIR_OK && i < pg_n_rows(rows); i++) {
         struct weir_slice id = pg_get_bytes(rows, i, 0);

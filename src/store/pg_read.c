@@ -46,9 +46,9 @@ struct reading {
     uint64_t from;
     size_t max_bytes;
     int64_t now_ms;
-    uint64_t head;    /* nothing beyond is shown */
-    unsigned cluster; /* who has its events, when that was found */
-    pg_work_fn find;
+    uint64_t head;        /* nothing beyond is shown */
+    unsigned cluster;     /* who has its events, when that was found */
+    pg_work_fn find_late; /* on a standby */
     /* id, last, sealed, expires; first, last, bytes of a chunk; cluster; what may be rewritten */
     struct pg_rows *rows;
 };
@@ -82,12 +82,24 @@ static enum weir_status run_find(struct pg *pg, struct reading *r)
     "     ORDER BY first LIMIT $4) rows) sums"                                                     \
     "  WHERE before < $3) c ON true "
 
+#define LOG_AND_EVENTS(rewritten)                                                                  \
+    "SELECT l.id, l.last, l.is_sealed, coalesce(l.expires_ms, 9223372036854775807),"               \
+    " c.first, c.last, c.bytes, l.cluster::bigint, " rewritten                                     \
+    " FROM weir.logs l" EVENTS_OF("l.id") "WHERE l.name = $1 ORDER BY c.first"
+
 static enum weir_status find_events(struct pg *pg, void *user)
 {
     struct reading *r = user;
-    pg_call(pg, "SELECT l.id, l.last, l.is_sealed, coalesce(l.expires_ms, 9223372036854775807),"
-                " c.first, c.last, c.bytes, l.cluster::bigint, 9223372036854775807"
-                " FROM weir.logs l" EVENTS_OF("l.id") "WHERE l.name = $1 ORDER BY c.first");
+    pg_call(pg, LOG_AND_EVENTS("9223372036854775807"));
+    pg_bytes(pg, r->log);
+    return run_find(pg, r);
+}
+
+/* The same of a standby: its newest row may be one that never came to be. */
+static enum weir_status find_late_events(struct pg *pg, void *user)
+{
+    struct reading *r = user;
+    pg_call(pg, LOG_AND_EVENTS("(SELECT max(first) FROM weir.chunks WHERE log = l.id)"));
     pg_bytes(pg, r->log);
     return run_find(pg, r);
 }
@@ -187,7 +199,7 @@ static struct reading reading_of(struct weir_slice log, uint64_t from, size_t ma
                             .max_bytes = max_bytes,
                             .now_ms = now_ms,
                             .head = UINT64_MAX,
-                            .find = find_events};
+                            .find_late = find_late_events};
 }
 
 void pg_read_log(struct pg_pool *pool, struct weir_slice log, uint64_t from, size_t max_bytes,
@@ -220,8 +232,10 @@ static uint64_t mono_ms(void)
 }
 
 /*
- * A standby is late. If it carries, what was written last there may never have been committed, and
- * the log's head may count what was written over it since.
+ * A standby is late, and the row of a log that came last there may be one that nobody was told of
+ * and another primary has not: it waited for a standby when its own was lost; or it is carried, and
+ * was never committed. The log's head may count what was written over it since. Whoever appends
+ * waits for the row before, so there is no more than one such row.
  */
 static void give_settled(struct reading *r, struct log_read *out)
 {
@@ -239,7 +253,7 @@ static bool read_on_standby(struct pg_far *far, struct reading *r, struct log_re
     enum weir_status st = pg_pool_take(far->standbys, 0, &pg);
     if (st == WEIR_BUSY) return false;
     if (st == WEIR_OK) {
-        st = r->find(pg, r);
+        st = r->find_late(pg, r);
         pg_pool_give(far->standbys, pg);
     } else {
         atomic_store(&far->not_until, mono_ms() + NO_STANDBY_MS);
@@ -314,7 +328,7 @@ void pg_clusters_read(struct pg_clusters *cs, struct weir_slice log, uint64_t fr
         struct pg_cluster *c = pg_clusters_find(cs, r.cluster);
         r.log_id = out->state.log_id;
         r.head = out->state.last;
-        r.find = find_carried;
+        r.find_late = find_carried;
         out->status = WEIR_STORAGE; /* it was added, and nobody told this node */
         if (c) read_carried(&c->far, &r, out);
         if (out->status != WEIR_CORRUPT || log_id == out->state.log_id) return;

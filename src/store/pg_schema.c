@@ -11,24 +11,34 @@
  * uses any more goes with the step after that. A node refuses a database only if it is more than
  * one step ahead.
  *
- *   meta      one row. A store of several databases (pg_clusters.h) gives each an identity, and all
- *             but the first know which one that is: `home`. Numbers of clusters below next_cluster
- *             are not given again: nodes may still know what had them
- *   clusters  those databases, in the first one: 0 is that itself
- *   writers   one row for each node that ever wrote and was seen lately; the number of its newest
- *             batch, which tells after a lost connection whether that batch happened
- *   logs      one row for a log; expires_ms is null for those that never do; events before
- *             kept_from may be gone. There is room in its pages, so that an append changes a row
- *             without touching an index. Which database has its events: `cluster`
- *   carried   one row for a log of the first database whose events are in this one: the newest id
- *             that was written, by the newest token, and the first one of that: what is before it
- *             was committed. again_from is not 0 when that wrote again what somebody had written
- * who did not come to its end chunks    events first..last of a log as they go on the wire, by the
- * day they were made: a day that is old is dropped as a whole. "chunks_kept" is the partition of no
- * day: what lives longer is moved there docs      documents; the second index has only those with
- * an owner garbage   logs that were dropped and may have chunks left passages, words   what
- * passages can be found by: a row for each word of each passage, with the places where it stands:
- * four bytes each, bit 31 tells the text from the title
+ * - meta: one row. A store of several databases (pg_clusters.h) gives each an identity, and all but
+ *   the first know which one that is: `home`. Numbers of clusters below next_cluster are not given
+ *   again: nodes may still know what had them.
+ *
+ * - clusters: those databases, in the first one: 0 is that itself.
+ *
+ * - writers: one row for each node that ever wrote and was seen lately; the number of its newest
+ *   batch, which tells after a lost connection whether that batch happened.
+ *
+ * - logs: one row for a log; expires_ms is null for those that never do; events before kept_from
+ * may be gone. There is room in its pages, so that an append changes a row without touching an
+ * index. Which database has its events: `cluster`.
+ *
+ * - carried: one row for a log of the first database whose events are in this one: the newest id
+ *   that was written, by the newest token, and the first one of that: what is before it was
+ *   committed. again_from is not 0 when that wrote again what somebody had written who did not come
+ *   to its end.
+ *
+ * - chunks: events first..last of a log as they go on the wire, by the day they were made: a day
+ * that is old is dropped as a whole. "chunks_kept" is the partition of no day: what lives longer is
+ *   moved there.
+ *
+ * - docs: documents; the second index has only those with an owner.
+ *
+ * - garbage: logs that were dropped and may have chunks left.
+ *
+ * - passages, words: what passages can be found by: a row for each word of each passage, with the
+ *   places where it stands: four bytes each, bit 31 tells the text from the title.
  *
  * Names, kinds, ids and words are bytea, so that they are compared byte for byte whatever locale
  * the database has. Days are those of UTC.
@@ -167,33 +177,48 @@ static const char *const steps[] = {
 
     /*
      * Moves some rows of a day, those of logs that are still there, to the partition of no day and
-     * joins them there; how many. What is left of the day when there are no more goes with it. What
-     * is carried is joined as far as it is known to be committed, while nobody appends to it.
+     * joins them there. From the logs to their rows, so that it costs what lives, not what was: of
+     * the next n_logs behind `after`. How many rows went, and behind which log to go on: the same
+     * again while there may be more of them, null when all have been looked at. What is carried is
+     * joined as far as it is known to be committed, while nobody appends to it.
      */
-    "CREATE FUNCTION weir.keep_some(day text, n_rows bigint, n_bytes bigint, row_bytes bigint)"
-    " RETURNS bigint LANGUAGE plpgsql AS $$"
+    "CREATE FUNCTION weir.keep_some(day text, after bigint, n_logs bigint, n_rows bigint,"
+    " n_bytes bigint, row_bytes bigint, OUT n bigint, OUT upto bigint) LANGUAGE plpgsql AS $$"
     "DECLARE"
-    " n bigint;"
+    " ids bigint[];"
     "BEGIN"
-    " EXECUTE format($sql$SELECT 1 FROM weir.carried WHERE log IN (SELECT log FROM weir.%1$I"
-    "  ORDER BY log, first LIMIT $1) ORDER BY log FOR UPDATE$sql$, day) USING n_rows;"
+    " SELECT array_agg(id), max(id) INTO ids, upto FROM ("
+    "  (SELECT id FROM weir.logs WHERE id > after ORDER BY id LIMIT n_logs) UNION"
+    "  (SELECT log FROM weir.carried WHERE log > after ORDER BY log LIMIT n_logs)"
+    "  ORDER BY 1 LIMIT n_logs) all_ids;"
+    " n := 0;"
+    " EXECUTE format($sql$SELECT array_agg(id) FROM (SELECT id FROM unnest($1) AS i(id)"
+    "  CROSS JOIN LATERAL (SELECT FROM weir.%1$I c WHERE c.log = i.id LIMIT 1) any_row"
+    "  ORDER BY id LIMIT $2) those$sql$, day) INTO ids USING ids, n_rows;"
+    " IF ids IS NULL THEN"
+    "  RETURN;"
+    " END IF;"
+    " PERFORM 1 FROM weir.carried WHERE log = ANY(ids) ORDER BY log FOR UPDATE;"
     " EXECUTE format($sql$WITH few AS (SELECT log, first FROM (SELECT log, first,"
-    "  sum(octet_length(bytes)) OVER (ORDER BY log, first ROWS UNBOUNDED PRECEDING)"
-    "  - octet_length(bytes) AS before FROM (SELECT log, first, bytes FROM weir.%1$I c"
-    "  WHERE EXISTS (SELECT FROM weir.logs l WHERE l.id = c.log)"
-    "  OR EXISTS (SELECT FROM weir.carried l WHERE l.log = c.log)"
-    "  ORDER BY log, first LIMIT $1) rows) sums WHERE before < $2),"
+    "  sum(size) OVER (ORDER BY log, first ROWS UNBOUNDED PRECEDING) - size AS before"
+    "  FROM (SELECT c.log, c.first, octet_length(c.bytes) AS size FROM unnest($4) AS i(id)"
+    "  CROSS JOIN LATERAL (SELECT log, first, bytes FROM weir.%1$I WHERE log = i.id"
+    "  ORDER BY first LIMIT $1) c ORDER BY c.log, c.first LIMIT $1) rows) sums"
+    "  WHERE before < $2),"
     " gone AS (DELETE FROM weir.%1$I c USING few WHERE c.log = few.log AND c.first = few.first"
     "  RETURNING c.log, c.first, c.last, c.bytes),"
-    " parts AS (SELECT g.*, CASE WHEN g.last >= l.newest THEN -g.first ELSE"
+    " steps AS (SELECT *, CASE WHEN first = lag(last) OVER (PARTITION BY log ORDER BY first) + 1"
+    "  THEN 0 ELSE 1 END AS step FROM gone),"
+    " parts AS (SELECT g.*, sum(step) OVER (PARTITION BY g.log ORDER BY first) AS run,"
+    "  CASE WHEN g.last >= l.newest THEN -g.first ELSE"
     "  (sum(octet_length(bytes)) OVER (PARTITION BY g.log ORDER BY first"
     "  ROWS UNBOUNDED PRECEDING) - octet_length(bytes)) / $3 END AS part"
-    "  FROM gone g LEFT JOIN weir.carried l ON l.log = g.log),"
+    "  FROM steps g LEFT JOIN weir.carried l ON l.log = g.log),"
     " kept AS (INSERT INTO weir.chunks_kept (log, first, last, made, bytes)"
     "  SELECT log, min(first), max(last), '1999-12-31',"
-    "  string_agg(bytes, ''::bytea ORDER BY first) FROM parts GROUP BY log, part)"
-    " SELECT count(*) FROM gone$sql$, day) INTO n USING n_rows, n_bytes, row_bytes;"
-    " RETURN n;"
+    "  string_agg(bytes, ''::bytea ORDER BY first) FROM parts GROUP BY log, run, part)"
+    " SELECT count(*) FROM gone$sql$, day) INTO n USING n_rows, n_bytes, row_bytes, ids;"
+    " upto := after;"
     "END $$;"
 
     /* A faster compression for what is large, where the server has it. */
@@ -317,9 +342,11 @@ enum weir_status pg_migrate(struct pg *pg, struct store_error *error)
 
 enum weir_status pg_make_days(struct pg *pg)
 {
-    static const char *const there = "SELECT to_regclass('weir.chunks_' || to_char("
-                                     "timezone('UTC', now())::date + $1::int, 'YYYYMMDD'))"
-                                     " IS NOT NULL";
+    /* Each of them: where clocks jump, those in between can be missing. */
+    static const char *const there =
+        "SELECT bool_and(to_regclass('weir.chunks_' || to_char("
+        "timezone('UTC', now())::date + i::int, 'YYYYMMDD')) IS NOT NULL)"
+        " FROM generate_series(-1, $1) i";
     struct pg_rows *rows = NULL;
     pg_call(pg, there);
     pg_int(pg, DAYS_AHEAD);

@@ -321,6 +321,11 @@ static enum weir_status pg_store_search(struct store *s, const struct passage_qu
     return pg_search(pg_store_of(s)->pool, query, each, user);
 }
 
+static int64_t pg_store_wall_ms(struct store *store)
+{
+    return pg_now_ms(pg_store_of(store));
+}
+
 static enum weir_status pg_store_is_writable(struct store *store)
 {
     struct pg_store *s = pg_store_of(store);
@@ -375,6 +380,7 @@ static void add_listening(struct pg_store *s, struct store_shared_stats *out)
     out->n_notes = listener.n_notes;
     out->n_fetches = listener.n_fetches;
     out->n_news_lost = listener.n_lost;
+    if (s->keeper) out->n_failed_sweeps = pg_keeper_failed(s->keeper);
     out->n_listens = listener.n_connects;
     out->is_listening = listener.is_connected;
 }
@@ -410,6 +416,7 @@ static const struct store_engine pg_engine = {
     .doc_list = pg_store_doc_list,
     .search = pg_store_search,
     .is_writable = pg_store_is_writable,
+    .wall_ms = pg_store_wall_ms,
     .settle = pg_store_settle,
     .backup = pg_store_backup,
     .check = pg_store_check,

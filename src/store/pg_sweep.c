@@ -10,6 +10,7 @@
  * moved and removed at the same time.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "base/slice.h"
 #include "store/pg_tables.h"
@@ -18,12 +19,15 @@ enum {
     EXPIRED = 256, /* logs dropped in a round, by one commit */
     GARBAGE = 256, /* dropped logs looked at in a round */
     REMOVED_ROWS = 2000,
+    KEEP_LOGS = 2000, /* looked at by one statement */
+    KEEP_CALLS = 8,   /* of such statements in a round */
     MOVED_ROWS = 2000,
     MOVED_BYTES = 16 << 20,
     KEPT_ROW_BYTES = 32 << 10,
     KEEP_DAYS = 7,
     STUCK_MS = 6000,
-    DAY_NAME_BYTES = 64,
+    DEAF_MS = 30000, /* longer than any of us waits for an answer */
+    ALTER_MS = 2000, /* to get hold of a partition */
 };
 
 enum weir_status pg_trim(struct pg *pg, struct weir_slice log, uint64_t before,
@@ -153,7 +157,7 @@ static WEIR_MUST_CHECK enum weir_status remove_garbage(struct pg *pg, const stru
 
 /* The oldest partition that is old; empty when there is none. One that is half away counts. */
 static WEIR_MUST_CHECK enum weir_status find_old_day(struct pg *pg, unsigned keep_days,
-                                                     char name[DAY_NAME_BYTES], bool *is_pending)
+                                                     char name[PG_DAY_NAME_BYTES], bool *is_pending)
 {
     struct pg_rows *rows = NULL;
     name[0] = '\0';
@@ -168,67 +172,115 @@ static WEIR_MUST_CHECK enum weir_status find_old_day(struct pg *pg, unsigned kee
     if (st == WEIR_OK && pg_n_rows(rows) == 1) {
         struct weir_slice found = pg_get_bytes(rows, 0, 0);
         *is_pending = pg_get_bool(rows, 0, 1);
-        snprintf(name, DAY_NAME_BYTES, "%.*s", (int)found.len, found.ptr);
+        snprintf(name, PG_DAY_NAME_BYTES, "%.*s", (int)found.len, found.ptr);
     }
     pg_rows_free(rows);
     return st;
 }
 
-static WEIR_MUST_CHECK enum weir_status keep_some(struct pg *pg, const char *day, int64_t *n)
+/* *n: how many rows went. *is_end: there is no log behind those that were looked at. */
+static WEIR_MUST_CHECK enum weir_status keep_some(struct pg *pg, struct pg_keeping *k, int64_t *n,
+                                                  bool *is_end)
 {
     struct pg_rows *rows = NULL;
-    pg_call(pg, "SELECT weir.keep_some($1, $2, $3, $4)");
-    pg_text(pg, weir_slice_of(day));
+    pg_call(pg, "SELECT n, upto FROM weir.keep_some($1, $2, $3, $4, $5, $6)");
+    pg_text(pg, weir_slice_of(k->day));
+    pg_int(pg, k->after);
+    pg_int(pg, KEEP_LOGS);
     pg_int(pg, MOVED_ROWS);
     pg_int(pg, MOVED_BYTES);
     pg_int(pg, KEPT_ROW_BYTES);
     enum weir_status st = pg_run(pg, &rows);
-    if (st == WEIR_OK) *n = pg_get_int(rows, 0, 0);
+    *n = st == WEIR_OK ? pg_get_int(rows, 0, 0) : 0;
+    *is_end = st == WEIR_OK && pg_is_null(rows, 0, 1);
+    if (st == WEIR_OK && !*is_end) k->after = pg_get_int(rows, 0, 1);
     pg_rows_free(rows);
     return st;
 }
 
+/*
+ * Moves some, or looks at some more logs. *is_done: all were looked at since something was moved
+ * last, so nothing is left in that day that readers should see.
+ */
+static WEIR_MUST_CHECK enum weir_status empty_day(struct pg *pg, struct pg_keeping *k,
+                                                  bool *is_done)
+{
+    int64_t n_moved = 0;
+    enum weir_status st = WEIR_OK;
+    *is_done = false;
+    for (int i = 0; i < KEEP_CALLS && n_moved == 0 && !*is_done && st == WEIR_OK; i++) {
+        bool is_end;
+        st = keep_some(pg, k, &n_moved, &is_end);
+        k->has_moved |= n_moved > 0;
+        if (!is_end) continue;
+        *is_done = !k->has_moved;
+        k->after = 0;
+        k->has_moved = false;
+    }
+    return st;
+}
+
+/* A backup has hold of all tables for hours: then it waits for another round, and nobody for it. */
+static WEIR_MUST_CHECK enum weir_status alter(struct pg *pg, const char *sql, bool *is_done)
+{
+    char limit[64];
+    snprintf(limit, sizeof limit, "SET lock_timeout = %d", ALTER_MS);
+    enum weir_status st = pg_script(pg, limit);
+    if (st != WEIR_OK) return st;
+    st = pg_script(pg, sql);
+    *is_done = st == WEIR_OK;
+    enum weir_status st_reset = pg_is_broken(pg) ? st : pg_script(pg, "RESET lock_timeout");
+    return st == WEIR_OK || st == WEIR_CONFLICT ? st_reset : st;
+}
+
+static WEIR_MUST_CHECK enum weir_status drop_table(struct pg *pg, const char *day, bool *is_done)
+{
+    char sql[256];
+    snprintf(sql, sizeof sql, "DROP TABLE weir.%s", day);
+    return alter(pg, sql, is_done);
+}
+
 /* In two steps that stop nobody; the first may be cut short, and is ended in another round. */
-static WEIR_MUST_CHECK enum weir_status drop_day(struct pg *pg, const char *day, bool is_pending)
+static WEIR_MUST_CHECK enum weir_status drop_day(struct pg *pg, const char *day, bool is_pending,
+                                                 bool *is_done)
 {
     char sql[256];
     snprintf(sql, sizeof sql, "ALTER TABLE weir.chunks DETACH PARTITION weir.%s %s", day,
              is_pending ? "FINALIZE" : "CONCURRENTLY");
-    enum weir_status st = pg_script(pg, sql);
-    if (st != WEIR_OK) return st;
-    snprintf(sql, sizeof sql, "DROP TABLE weir.%s", day);
-    return pg_script(pg, sql);
+    enum weir_status st = alter(pg, sql, is_done);
+    return st == WEIR_OK && *is_done ? drop_table(pg, day, is_done) : st;
 }
 
-static WEIR_MUST_CHECK enum weir_status sweep_days(struct pg *pg, const struct pg_sweep *sweep,
-                                                   bool *has_more)
+static WEIR_MUST_CHECK enum weir_status sweep_days(struct pg *pg, unsigned keep_days,
+                                                   struct pg_keeping *k, bool *has_more)
 {
-    char day[DAY_NAME_BYTES];
-    bool is_pending = false;
-    int64_t n_moved = 0;
-    unsigned keep_days = sweep->keep_days > 0 ? sweep->keep_days : KEEP_DAYS;
-    enum weir_status st = find_old_day(pg, keep_days, day, &is_pending);
+    char day[PG_DAY_NAME_BYTES];
+    bool is_pending = false, is_empty = true, is_gone = true;
+    enum weir_status st = find_old_day(pg, keep_days > 0 ? keep_days : KEEP_DAYS, day, &is_pending);
     if (st != WEIR_OK || !day[0]) return st;
-    *has_more = true;
-    /* Readers do not see it any more: nothing can be left in it that they should. */
-    if (!is_pending) st = keep_some(pg, day, &n_moved);
-    if (st != WEIR_OK || n_moved > 0) return st;
-    return drop_day(pg, day, is_pending);
+    if (strcmp(k->day, day) != 0) *k = (struct pg_keeping){.after = 0};
+    memcpy(k->day, day, sizeof day);
+    /* Of one that is half away readers see nothing: it was found to be empty. */
+    if (!is_pending) st = empty_day(pg, k, &is_empty);
+    if (st == WEIR_OK && is_empty) st = drop_day(pg, day, is_pending, &is_gone);
+    *has_more |= is_gone;
+    return st;
 }
 
 /* Partitions that were detached and not dropped, because somebody died in between. */
 static WEIR_MUST_CHECK enum weir_status drop_loose_days(struct pg *pg)
 {
     struct pg_rows *rows = NULL;
-    char sql[256];
     pg_call(pg, "SELECT c.relname::text FROM pg_class c"
                 " WHERE c.relnamespace = 'weir'::regnamespace AND c.relkind = 'r'"
                 " AND c.relname ~ '^chunks_[0-9]{8}$' AND NOT c.relispartition");
     enum weir_status st = pg_run(pg, &rows);
     for (size_t i = 0; st == WEIR_OK && i < pg_n_rows(rows); i++) {
+        char day[PG_DAY_NAME_BYTES];
+        bool is_done;
         struct weir_slice name = pg_get_bytes(rows, i, 0);
-        snprintf(sql, sizeof sql, "DROP TABLE weir.%.*s", (int)name.len, name.ptr);
-        st = pg_script(pg, sql);
+        snprintf(day, sizeof day, "%.*s", (int)name.len, name.ptr);
+        st = drop_table(pg, day, &is_done);
     }
     pg_rows_free(rows);
     return st;
@@ -243,10 +295,10 @@ static WEIR_MUST_CHECK enum weir_status sweep_locked(struct pg *pg, struct pg_sw
     if (st == WEIR_OK) st = pg_make_days(pg);
     if (st == WEIR_OK) st = drop_expired(pg, sweep, has_more);
     if (st == WEIR_OK) st = remove_garbage(pg, sweep, has_more);
-    if (st == WEIR_OK) st = sweep_days(pg, sweep, has_more);
     if (st != WEIR_OK) return st;
     pg_call(pg, "DELETE FROM weir.writers WHERE seen < now() - interval '30 days'");
-    return pg_run(pg, NULL);
+    st = pg_run(pg, NULL);
+    return st == WEIR_OK ? sweep_days(pg, sweep->keep_days, &sweep->keeping, has_more) : st;
 }
 
 static WEIR_MUST_CHECK enum weir_status be_seen(struct pg *pg, struct weir_slice writer)
@@ -260,17 +312,24 @@ static WEIR_MUST_CHECK enum weir_status be_seen(struct pg *pg, struct weir_slice
 /*
  * A node that was stopped, or cut off, in the middle of sending a batch has locks at the server,
  * which waits for the rest without an end of its own: no time-out counts inside of a group of
- * statements. Nobody who is well takes that long.
+ * statements. And where one does not take what it is sent, notifications too, the server waits in a
+ * transaction, and nothing that is dead by then can be cleaned up. Nobody who is well takes that
+ * long.
  */
 static WEIR_MUST_CHECK enum weir_status end_stuck(struct pg *pg, unsigned stuck_ms)
 {
     pg_call(pg, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
                 " WHERE datname = current_database() AND usename = current_user"
-                " AND application_name = current_setting('application_name')"
-                " AND pid <> pg_backend_pid() AND xact_start IS NOT NULL"
-                " AND wait_event = 'ClientRead'"
-                " AND state_change < clock_timestamp() - $1 * interval '1 ms'");
+                " AND application_name IN (current_setting('application_name'),"
+                " current_setting('application_name') || ' listener')"
+                " AND pid <> pg_backend_pid() AND (wait_event = 'ClientRead'"
+                " AND xact_start IS NOT NULL"
+                " AND state_change < clock_timestamp() - $1 * interval '1 ms'"
+                " OR wait_event = 'ClientWrite'"
+                " AND greatest(xact_start, state_change)"
+                " < clock_timestamp() - $2 * interval '1 ms')");
     pg_int(pg, stuck_ms > 0 ? stuck_ms : STUCK_MS);
+    pg_int(pg, stuck_ms > 0 ? stuck_ms : DEAF_MS);
     return pg_run(pg, NULL);
 }
 
@@ -446,7 +505,7 @@ enum weir_status pg_sweep_carried(struct pg *first, struct pg *pg, unsigned clus
     if (st == WEIR_OK) st = let_dropped_go(first, pg, cluster, has_more);
     if (st == WEIR_OK) st = let_strays_go(first, pg, cluster, strays);
     if (st == WEIR_OK) st = remove_garbage(pg, sweep, has_more);
-    if (st == WEIR_OK) st = sweep_days(pg, sweep, has_more);
+    if (st == WEIR_OK) st = sweep_days(pg, sweep->keep_days, &strays->keeping, has_more);
     enum weir_status st_unlock = give_lock(pg);
     return st == WEIR_OK ? st_unlock : st;
 }

@@ -120,10 +120,19 @@ WEIR_MUST_CHECK enum weir_status pg_trim(struct pg *pg, struct weir_slice log, u
                                          struct pg_trimmed *elsewhere);
 WEIR_MUST_CHECK enum weir_status pg_trim_carried(struct pg *pg, const struct pg_trimmed *t);
 
+enum { PG_DAY_NAME_BYTES = 64 };
+
 /* A log that has expired. */
 struct pg_expired {
     struct weir_slice name;
     uint64_t log_id;
+};
+
+/* How far an old day was looked through for what lives on. It may go when nothing was found. */
+struct pg_keeping {
+    char day[PG_DAY_NAME_BYTES];
+    int64_t after;  /* logs up to this one were looked at … */
+    bool has_moved; /* … and since the first one something was found */
 };
 
 struct pg_sweep {
@@ -137,6 +146,7 @@ struct pg_sweep {
     void *user;
     /* How far expired logs were told: commits take their time. Zeroed, they are told again. */
     int64_t told_ms, told_id;
+    struct pg_keeping keeping; /* zeroed, it begins with the first log */
 };
 
 /*
@@ -166,6 +176,7 @@ WEIR_MUST_CHECK enum weir_status pg_read_moment(struct pg *first, struct pg_mome
 struct pg_strays {
     struct pg_moment old; /* whoever is older than that has sent its events, or never will */
     int64_t after;        /* logs up to this one were looked at */
+    struct pg_keeping keeping;
 };
 WEIR_MUST_CHECK enum weir_status pg_sweep_carried(struct pg *first, struct pg *pg, unsigned cluster,
                                                   const struct pg_sweep *sweep,

@@ -167,6 +167,11 @@ enum weir_status store_is_writable(struct store *s)
     return s->engine->is_writable(s);
 }
 
+int64_t store_wall_ms(struct store *s)
+{
+    return s->engine->wall_ms(s);
+}
+
 enum weir_status store_settle(struct store *s)
 {
     return s->engine->settle(s);

@@ -316,6 +316,12 @@ WEIR_MUST_CHECK enum weir_status store_doc_list(struct store *s, const struct do
 /* WEIR_OK when a commit would be accepted now. */
 WEIR_MUST_CHECK enum weir_status store_is_writable(struct store *s);
 
+/*
+ * What time it is for all who have the store open: that of its clock, or of a shared one that of
+ * its first database, whatever the clocks of their machines say. Any thread.
+ */
+int64_t store_wall_ms(struct store *s);
+
 /* Everything committed so far is in the database, and may be read there by other tools. */
 WEIR_MUST_CHECK enum weir_status store_settle(struct store *s);
 
@@ -348,6 +354,7 @@ struct store_shared_stats {
     uint64_t n_news_lost;            /* times that anything may have changed unheard */
     uint64_t n_listens;              /* connections of the listener that were made */
     uint64_t n_standby_reads;        /* reads that a standby has answered */
+    uint64_t n_failed_sweeps;        /* rounds of looking after the tables that did not work */
     uint64_t n_databases, n_away;    /* databases that it is on; that cannot be reached now */
     bool is_listening;               /* news are heard */
 };

@@ -195,7 +195,7 @@ static uint64_t read_far(struct pg_far *far, const char *log, uint64_t from)
 }
 
 /* Another database is the standby here: it may be late, ahead or something else. */
-TEST(standby_is_asked_for_what_is_far_behind_and_believed_up_to_the_head)
+TEST(standby_is_asked_for_what_is_far_behind_and_believed_up_to_its_newest_row)
 {
     struct base b, late;
     struct pg_far far = {0};
@@ -208,10 +208,12 @@ TEST(standby_is_asked_for_what_is_far_behind_and_believed_up_to_the_head)
     T_EQ(far.n_far, 0);
     put_log(&late, 1, "a", 200, -1);
     put_row(&late, 1, 1, 100, 0);
-    put_row(&late, 1, 101, 200, 0);
-    T_EQ(read_far(&far, "a", 1), 200);
-    T_EQ(read_far(&far, "a", 150), 200);
+    put_row(&late, 1, 101, 150, 0);
+    put_row(&late, 1, 151, 200, 0); /* by a primary that was lost: the next one has others there */
+    T_EQ(read_far(&far, "a", 1), 150);
+    T_EQ(read_far(&far, "a", 120), 150);
     T_EQ(far.n_far, 2);
+    T_EQ(read_far(&far, "a", 151), 300); /* is not there for certain yet */
     T_EQ(read_far(&far, "a", 201), 300); /* is not there yet */
     T_EQ(read_far(&far, "a", 250), 300); /* near enough */
     T_EQ(read_far(&far, "a", 301), 0);

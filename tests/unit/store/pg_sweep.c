@@ -204,6 +204,70 @@ TEST(old_day_goes_and_what_lives_on_is_kept_in_fewer_rows)
     close_base(&b);
 }
 
+/* Where the database's clock was set back over midnight. */
+TEST(rows_that_do_not_follow_each_other_are_not_joined)
+{
+    struct base b;
+    if (!open_base(&b, "islands")) return;
+    make_day(&b, 8);
+    make_day(&b, 9);
+    fill(&b, 1, 1, 5, 8);
+    fill(&b, 1, 6, 8, 9);
+    fill(&b, 1, 9, 10, 8);
+    sweep(&b);
+    for (uint64_t from = 1; from <= 10; from++) T_EQ(count_events(&b, 1, from), 11 - from);
+    T_EQ(ask(&b, "SELECT count(*) FROM weir.chunks_kept"), 3);
+    close_base(&b);
+}
+
+/* What is looked through are the logs that live, some of them at a time, not what a day has had. */
+TEST(day_is_looked_through_by_the_logs_that_live)
+{
+    enum { N_LOGS = 21000 };
+    struct base b;
+    bool has_more = true;
+    if (!open_base(&b, "many_live")) return;
+    make_day(&b, 8);
+    T_EQ(pg_script(b.other, "INSERT INTO weir.chunks (log, first, last, made, bytes)"
+                            " SELECT 1000000 + i, 1, 1, timezone('UTC', now())::date - 8, 'x'"
+                            " FROM generate_series(1, 50000) i;"
+                            "INSERT INTO weir.logs (id, name, last)"
+                            " SELECT i, i::text::bytea, 1 FROM generate_series(1, 21000) i"),
+         WEIR_OK);
+    fill(&b, N_LOGS + 1, 1, 3, 8);
+    struct pg_sweep s = {.now_ms = now_ms, .writer = SLICE("me"), .drop = note_drop, .user = &b};
+    T_EQ(pg_sweep(b.pg, &s, &has_more), WEIR_OK);
+    T_OK(has_more && s.keeping.after > 0 && s.keeping.after < N_LOGS);
+    for (int i = 0; i < 100 && has_more; i++) T_EQ(pg_sweep(b.pg, &s, &has_more), WEIR_OK);
+    T_OK(!has_more);
+    T_EQ(count_events(&b, N_LOGS + 1, 1), 3);
+    T_EQ(ask(&b, "SELECT count(*) FROM weir.chunks WHERE log > 1000000"), 0);
+    close_base(&b);
+}
+
+/* As a backup does, for hours. */
+TEST(day_that_somebody_holds_is_left_for_later_and_stops_nothing_else)
+{
+    struct base b;
+    struct pg *reader = NULL;
+    if (!open_base(&b, "held")) return;
+    T_EQ(pg_open(&reader, &(struct pg_options){.url = pg_server_database("held")}, NULL), WEIR_OK);
+    make_day(&b, 8);
+    fill(&b, 1, 1, 1, 0);
+    T_EQ(pg_script(reader, "BEGIN; SELECT count(*) FROM weir.chunks"), WEIR_OK);
+    T_EQ(sweep(&b), 1);
+    T_EQ(pg_script(b.other, "UPDATE weir.logs SET expires_ms = 5"), WEIR_OK);
+    T_EQ(sweep(&b), 1);
+    T_EQ_STR(weir_slice_of(b.dropped), "log1=1 ");
+    T_EQ(pg_script(reader, "COMMIT"), WEIR_OK);
+    sweep(&b);
+    T_EQ(ask(&b, "SELECT count(*) FROM pg_class WHERE relkind = 'r' AND relname = 'chunks_' ||"
+                 " to_char(timezone('UTC', now())::date - 8, 'YYYYMMDD')"),
+         0);
+    pg_close(reader);
+    close_base(&b);
+}
+
 TEST(log_that_was_dropped_before_its_time_leaves_nothing)
 {
     struct base b;
