@@ -80,7 +80,7 @@ static void commit_copied(struct copying *c)
     struct making *m = c->m;
     if (!m->is_long) begin_long(c);
     if (!m->is_long) return;
-    m->create.now_ms = clock_wall_ms(m->clock);
+    m->create.now_ms = store_wall_ms(m->store);
     stream_copy_commit(m->commit, &m->create);
     struct commit_result result = store_commit_wait(m->store, m->commit);
     m->commit = commit_new(COPY_COMMIT_BYTES);
@@ -296,7 +296,6 @@ void ds_start_fork(struct exchange *ex, struct making *m)
     *m->copying = (struct copying){.m = m};
     m->store = server_store(exchange_server(ex));
     m->loop = worker_loop(exchange_worker(ex));
-    m->clock = exchange_clock(ex);
     m->post.run = source_was_read;
     exchange_set_data(ex, m);
     if (store_later(m->store, read_source, m) == WEIR_OK) return;

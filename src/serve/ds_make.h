@@ -19,7 +19,6 @@ struct making {
     struct exchange *ex;
     struct store *store;
     struct loop *loop;
-    const struct clock *clock;
     struct post post;
     struct offset fork_offset;
     struct weir_slice body;

@@ -167,7 +167,7 @@ static void put_told(struct weir_buf *out, struct rates *r)
     size_t n = 0;
     weir_json_put_begin_object(out);
     weir_json_put_key(out, "at");
-    weir_json_put_int(out, clock_wall_ms(r->clock));
+    weir_json_put_int(out, store_wall_ms(r->store));
     weir_json_put_key(out, "keys");
     weir_json_put_begin_object(out);
     struct map_walk walk = map_walk_begin(&r->told);
@@ -239,7 +239,7 @@ static uint64_t known_of(const struct peer *p, struct weir_slice name, const str
 /* What is left of a time that was told a while ago. */
 static uint64_t left_of(const struct rates *r, const struct peer *p, int64_t ahead_ms)
 {
-    int64_t age_ms = clock_wall_ms(r->clock) - p->at_ms;
+    int64_t age_ms = store_wall_ms(r->store) - p->at_ms;
     int64_t left_ms = ahead_ms - (age_ms > 0 ? age_ms : 0);
     return left_ms > 0 ? (uint64_t)left_ms * NS_PER_MS : 0;
 }
@@ -328,7 +328,7 @@ static void remove_document(struct rates *r, const struct peer *p)
 
 static void forget_lost(struct rates *r)
 {
-    int64_t now_ms = clock_wall_ms(r->clock);
+    int64_t now_ms = store_wall_ms(r->store);
     struct map_walk walk = map_walk_begin(&r->peers);
     while (map_walk_next(&r->peers, &walk)) {
         struct peer *p = walk.value;

@@ -36,7 +36,7 @@ enum {
     RATES_BODY_BYTES = 1 << 20,
 };
 
-/* The clock's wall time has to be the same on all nodes, but for some milliseconds. */
+/* The clock is for how long something takes; what time it is all nodes ask the store. */
 WEIR_MUST_CHECK enum weir_status rates_new(struct rates **out, struct store *store,
                                            struct keys *keys, const char *node,
                                            const struct clock *clock);

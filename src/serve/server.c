@@ -554,7 +554,7 @@ static enum weir_status open_store(struct server *s, struct server_error *e)
 /* Those that write by themselves; their news find everything in its place. */
 static enum weir_status start_writers(struct server *s, struct server_error *e)
 {
-    enum weir_status st = sweep_start(&s->sweep, s->store, s->options.clock);
+    enum weir_status st = sweep_start(&s->sweep, s->store);
     if (st != WEIR_OK) return server_fail(e, st, "cannot start the sweep's thread");
     st = hooks_start(s->hooks);
     if (st != WEIR_OK) return server_fail(e, st, "cannot start the subscriptions' thread");
@@ -833,7 +833,7 @@ static void on_alive(struct timer *t)
 static void sweep_keys(void *server)
 {
     struct server *s = server;
-    idempotency_sweep(s->store, clock_wall_ms(s->options.clock));
+    idempotency_sweep(s->store, store_wall_ms(s->store));
     cookies_sweep(s->cookies);
     atomic_store(&s->is_sweeping, false);
 }

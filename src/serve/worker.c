@@ -177,7 +177,7 @@ uint64_t worker_now_ns(struct worker *w)
 
 int64_t worker_wall_ms(struct worker *w)
 {
-    if (w->round_wall_ms < 0) w->round_wall_ms = clock_wall_ms(w->clock);
+    if (w->round_wall_ms < 0) w->round_wall_ms = store_wall_ms(w->server->store);
     return w->round_wall_ms;
 }
 

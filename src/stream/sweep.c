@@ -11,7 +11,6 @@
 
 struct sweep {
     struct store *store;
-    const struct clock *clock;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t stopped;
@@ -164,7 +163,7 @@ static void *sweep_run(void *sweep)
     unsigned kind = 0;
     unsigned pause_ms = SWEEP_ROUND_MS;
     while (p && wait_for(s, pause_ms)) {
-        p->now_ms = clock_wall_ms(s->clock);
+        p->now_ms = store_wall_ms(s->store);
         pause_ms = SWEEP_PAUSE_MS;
         if (sweep_page(p, &kinds[kind], &n_deleted)) continue;
         p->after.len = 0;
@@ -175,14 +174,13 @@ static void *sweep_run(void *sweep)
     return NULL;
 }
 
-enum weir_status sweep_start(struct sweep **out, struct store *store, const struct clock *clock)
+enum weir_status sweep_start(struct sweep **out, struct store *store)
 {
     pthread_condattr_t attr;
     struct sweep *s = mem_zalloc(sizeof *s);
     *out = NULL;
     if (!s) return WEIR_NOMEM;
     s->store = store;
-    s->clock = clock;
     pthread_mutex_init(&s->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

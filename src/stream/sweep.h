@@ -17,8 +17,7 @@ enum {
 };
 
 /* The store has to be there until sweep_stop(). WEIR_NOMEM. */
-WEIR_MUST_CHECK enum weir_status sweep_start(struct sweep **out, struct store *store,
-                                             const struct clock *clock);
+WEIR_MUST_CHECK enum weir_status sweep_start(struct sweep **out, struct store *store);
 /* NULL is allowed. */
 void sweep_stop(struct sweep *s);
 

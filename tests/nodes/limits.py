@@ -17,6 +17,7 @@ import time
 import postgres
 import support
 from cluster import Cluster, Node, database_of
+from session_support import LateClock
 from support import JSON_FIELDS, WAIT_S, case, equal, expect, main, to_json, wait_until, weir, words_of
 
 support.Server = Cluster
@@ -205,7 +206,25 @@ def database_that_refuses_is_told_of_until_it_takes_again():
             finally:
                 sql("ALTER TABLE weir.away RENAME TO chunks")
         wait_until(lambda: not is_refused(), "it takes again")
-        equal(one.ask("GET", "/readyz").status, 200)
+        wait_until(lambda: one.ask("GET", "/readyz").status == 200, "it is ready again")
+
+
+@case
+def node_whose_clock_is_days_ahead_takes_nothing_away():
+    clock = LateClock()
+    clock.set(3 * 24 * 3600 * 1000)
+    with Cluster() as server:
+        one, other = server.at(0), server.at(1)
+        server.kill_node(1)
+        server.nodes[1].env = clock.env
+        server.start_node(1)
+        equal(one.ask("PUT", "/v1/stream/short", [("Content-Type", "text/plain"), ("Stream-TTL", "3600")], b"kept").status, 201)
+        entry = [*JSON_FIELDS, ("Idempotency-Key", "once")], b'{"category":"goal","text":"walk"}'
+        made = one.ask("POST", "/v1/memory", *entry)
+        equal(made.status, 201)
+        again = other.ask("POST", "/v1/memory", *entry)
+        equal((again.json(), again.field("idempotent-replayed")), (made.json(), "true"))
+        equal(other.ask("GET", "/v1/stream/short?offset=-1").body, b"kept")
 
 
 @case

@@ -22,10 +22,10 @@ struct world {
 static void new_world(struct world *w, unsigned n, double rate, double burst)
 {
     static const char *const names[NODES] = {"one", "two", "three"};
-    struct store_options options = {.durability = STORE_DURABLE_NORMAL, .clock = &clock_system};
     *w = (struct world){.n = n};
     fake_clock_init(&w->clock, 1000000);
     fake_clock_advance(&w->clock, MS);
+    struct store_options options = {.durability = STORE_DURABLE_NORMAL, .clock = &w->clock.clock};
     T_EQ(store_open(&w->store, t_temp_dir(), &options, NULL), WEIR_OK);
     w->info =
         (struct key_info){.owner = "ada", .scopes = SCOPE_READ, .rate_per_s = rate, .burst = burst};

@@ -127,7 +127,7 @@ TEST(thread_starts_and_stops)
 {
     struct store *s = open_store();
     struct sweep *sweep;
-    T_EQ(sweep_start(&sweep, s, &clock_system), WEIR_OK);
+    T_EQ(sweep_start(&sweep, s), WEIR_OK);
     sweep_stop(sweep);
     store_close(s);
 }
