@@ -32,7 +32,7 @@ struct pg_keeper {
     struct pg *pg; /* the thread's, as all up to the lock; NULL: there is none */
     struct pg *others[PG_MAX_CLUSTERS];
     struct pg_strays strays[PG_MAX_CLUSTERS];
-    int64_t told_ms, told_id;  /* expired logs up to this one were told */
+    int64_t told_ms, told_id; /* expired logs up to this one were told */
     struct pg_keeping keeping;
     struct pg_moment new, old; /* of the connection above */
     uint64_t new_ns;           /* when the new one was asked for */
