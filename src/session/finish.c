@@ -140,8 +140,9 @@ struct ending {
     const struct weir_json *input, *output; /* NULL: it failed */
     struct weir_slice session, text, job;
     const struct shown *shown;
-    bool has_begun;   /* its beginning is in the log, or on its way there */
-    uint64_t work_ms; /* of a tool that has not come to its end */
+    bool has_begun;               /* its beginning is in the log, or on its way there */
+    uint64_t work_ms;             /* of a tool that has not come to its end */
+    bool is_done[TURN_CALLS + 1]; /* by number: a call whose end is told here, and was a good one */
     struct arena arena;
 };
 
@@ -177,26 +178,7 @@ static unsigned number_of_call(struct weir_slice call_id)
         if (call_id.ptr[at] < '0' || call_id.ptr[at] > '9') return 0;
         number = number * 10 + (unsigned)(call_id.ptr[at] - '0');
     }
-    return number;
-}
-
-/*
- * What is known of a call whose end was not shown. WEIR_OK: it has happened, and *result says what;
- * WEIR_PENDING: it may have, for it had begun; WEIR_NOT_FOUND: it has not.
- */
-static enum weir_status find_fate(const struct ending *e, struct weir_slice call_id,
-                                  struct weir_buf *result)
-{
-    char key[TOOL_DOC_BYTES];
-    struct session_doc doc;
-    unsigned number = number_of_call(call_id);
-    if (tool_work_left(e->sessions, flow_id(e->step), number, result)) return WEIR_OK;
-    enum weir_status st =
-        session_doc_get(flow_store(e->step), tool_doc_key_of(key, flow_id(e->step), number), &doc);
-    const struct weir_json *v = st == WEIR_OK ? weir_json_get_str(doc.json, "result") : NULL;
-    if (v) weir_buf_append_slice(result, weir_json_text(v));
-    session_doc_fini(&doc);
-    return st == WEIR_OK && !v ? WEIR_PENDING : st;
+    return number <= TURN_CALLS ? number : 0;
 }
 
 static enum weir_status put_tool(struct weir_buf *out, const struct ending *e,
@@ -218,11 +200,8 @@ static enum weir_status put_tool(struct weir_buf *out, const struct ending *e,
         put_member(out, "ok", v, "ok");
         put_member(out, "durationMs", v, "durationMs");
     } else if (st == WEIR_OK) {
-        struct weir_buf result;
-        weir_buf_init(&result, SESSION_EVENT_BYTES);
         weir_json_put_key(out, "ok");
-        weir_json_put_bool(out, find_fate(e, start->call_id, &result) == WEIR_OK);
-        weir_buf_fini(&result);
+        weir_json_put_bool(out, e->is_done[number_of_call(start->call_id)]);
     }
     weir_json_put_end_object(out);
     weir_json_doc_free(doc);
@@ -240,25 +219,33 @@ static enum weir_status put_tools(struct weir_buf *out, const struct ending *e)
     return st;
 }
 
-/* How a call came to its end of which nobody heard. */
-static void put_fate(struct weir_buf *json, const struct ending *e, struct weir_slice call_id)
+/* How a call came to its end of which nobody heard. The message says what the event does. */
+static enum weir_status put_fate(struct weir_buf *json, struct ending *e,
+                                 const struct tool_open *call)
 {
     struct weir_buf result;
-    weir_buf_init(&result, SESSION_EVENT_BYTES);
-    enum weir_status st = find_fate(e, call_id, &result);
-    weir_json_put_key(json, "ok");
-    weir_json_put_bool(json, st == WEIR_OK);
-    weir_json_put_key(json, "durationMs");
-    weir_json_put_uint(json, e->work_ms);
-    if (st != WEIR_OK)
+    enum tool_fate fate;
+    weir_buf_init(&result, TOOL_RESULT_MOST);
+    enum weir_status st = tool_find_fate(e->sessions, call, &fate, &result);
+    if (st == WEIR_OK && (fate == TOOL_NOT_DONE || fate == TOOL_UNKNOWN))
         weir_buf_printf(&result, "%s%s", is_aborted(e) ? "cancelled" : "the turn failed",
-                        st == WEIR_NOT_FOUND ? "" : ": it is unknown whether it happened");
-    member_string(json, "result", weir_buf_slice(&result));
+                        fate == TOOL_NOT_DONE ? "" : ": it is unknown whether it happened");
+    if (st == WEIR_OK) st = weir_buf_status(&result);
+    if (st == WEIR_OK) {
+        e->is_done[call->number] = fate == TOOL_DONE;
+        tool_bound(&result);
+        weir_json_put_key(json, "ok");
+        weir_json_put_bool(json, fate == TOOL_DONE);
+        weir_json_put_key(json, "durationMs");
+        weir_json_put_uint(json, e->work_ms);
+        member_string(json, "result", weir_buf_slice(&result));
+    }
     weir_buf_fini(&result);
+    return st;
 }
 
 /* A call that began has an end, too. */
-static enum weir_status close_tool(const struct ending *e, const struct shown_event *start)
+static enum weir_status close_tool(struct ending *e, const struct shown_event *start)
 {
     const struct weir_json *v;
     struct weir_buf json;
@@ -267,19 +254,23 @@ static enum weir_status close_tool(const struct ending *e, const struct shown_ev
     weir_buf_init(&json, SESSION_EVENT_BYTES);
     enum weir_status st = weir_json_parse(doc, start->json, &v, NULL);
     if (st == WEIR_OK) {
+        const struct tool_open call = {.turn = flow_id(e->step),
+                                       .name = weir_json_text(weir_json_get_str(v, "toolName")),
+                                       .number = number_of_call(start->call_id),
+                                       .is_old = start->is_old};
         begin_event(&json, "tool_end");
         put_member(&json, "toolCallId", v, "toolCallId");
         put_member(&json, "toolName", v, "toolName");
-        put_fate(&json, e, start->call_id);
+        st = put_fate(&json, e, &call);
         weir_json_put_end_object(&json);
-        emit(e->step, &json);
     }
+    if (st == WEIR_OK) emit(e->step, &json);
     weir_buf_fini(&json);
     weir_json_doc_free(doc);
     return st;
 }
 
-static enum weir_status close_tools(const struct ending *e)
+static enum weir_status close_tools(struct ending *e)
 {
     enum weir_status st = WEIR_OK;
     for (const struct shown_event *s = e->shown->first; st == WEIR_OK && s; s = s->next)
@@ -434,6 +425,7 @@ static void put_turn(struct weir_buf *out, const struct ending *e, const struct 
     session_usage_put(out, usage);
     member_string(out, "provider", weir_json_text(weir_json_get_str(e->output, "provider")));
     member_string(out, "model", weir_json_text(weir_json_get_str(e->output, "model")));
+    session_skill_put(out, session_skill_read(e->input));
     weir_json_put_end_object(out);
 }
 
@@ -537,7 +529,7 @@ static enum weir_status tell_others(const struct ending *e)
 {
     enum weir_status st = WEIR_OK;
     if (e->job.len > 0) st = unless_gone(jobs_turn_ended(e->step, e->job, e->end));
-    else if (e->output) st = unless_gone(skills_turn_done(e->step, e->session, e->text));
+    else if (e->output) st = unless_gone(skills_turn_done(e->step, e->input));
     return st;
 }
 

@@ -105,8 +105,13 @@ static enum weir_status create_check(struct session_call *c)
     } rows[] = {
         {{.member = "schedule", .max = CRON_TEXT_BYTES}, &n->schedule},
         {{.member = "text", .max = CRON_PROMPT_BYTES}, &n->text},
-        {{.member = "sessionId", .max = SESSION_CLIENT_BYTES, .is_optional = true}, &n->session},
-        {{.member = "timezone", .max = CRON_ZONE_BYTES, .is_optional = true}, &n->zone},
+        {{.member = "sessionId",
+          .max = SESSION_CLIENT_BYTES,
+          .is_optional = true,
+          .may_be_null = true},
+         &n->session},
+        {{.member = "timezone", .max = CRON_ZONE_BYTES, .is_optional = true, .may_be_null = true},
+         &n->zone},
         {{.member = "name", .max = CRON_NAME_BYTES, .is_optional = true, .may_be_null = true},
          &n->name},
     };

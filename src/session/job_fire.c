@@ -50,6 +50,7 @@ static WEIR_MUST_CHECK enum weir_status set_text(struct firing *f, struct weir_s
     weir_buf_reset(&f->text);
     enum weir_status st = skills_expand_view(view, f->message.owner, text, &f->text, &is_skill);
     f->message.text = is_skill ? weir_buf_slice(&f->text) : text;
+    f->message.is_skill = is_skill;
     return st;
 }
 

@@ -482,21 +482,40 @@ static WEIR_MUST_CHECK enum weir_status reserve(struct jobs *j, struct new_job *
     return st;
 }
 
+/* What it says by itself. On WEIR_OK the zone is to be given back. */
+static WEIR_MUST_CHECK enum weir_status check_sense(struct sessions *s, struct new_job *n,
+                                                    struct cron *cron, struct job_zone **zone)
+{
+    *zone = NULL;
+    n->job = NULL;
+    n->created_ms = sessions_now(s);
+    enum weir_status st = check_texts(n, cron);
+    if (st == WEIR_OK) st = check_zone(s->jobs, n, zone);
+    if (st != WEIR_OK) return st;
+    n->next_ms = job_next_ms(cron, (*zone)->zone, n->created_ms);
+    if (n->next_ms > 0) return WEIR_OK;
+    zone_give(s->jobs, *zone);
+    return refuse(n, WEIR_BAD_FIELD,
+                  "schedule \"%.*s\" never comes: no month has such a day, as 30 February",
+                  (int)n->schedule.len, n->schedule.ptr);
+}
+
+enum weir_status jobs_make_sense(struct sessions *s, struct new_job *n)
+{
+    struct cron cron;
+    struct job_zone *zone;
+    enum weir_status st = check_sense(s, n, &cron, &zone);
+    if (st == WEIR_OK) zone_give(s->jobs, zone);
+    return st;
+}
+
 enum weir_status jobs_check(struct sessions *s, struct new_job *n)
 {
     struct cron cron;
-    struct job_zone *zone = NULL;
-    n->job = NULL;
-    n->created_ms = sessions_now(s);
-    enum weir_status st = check_texts(n, &cron);
-    if (st == WEIR_OK) st = check_zone(s->jobs, n, &zone);
+    struct job_zone *zone;
+    enum weir_status st = check_sense(s, n, &cron, &zone);
     if (st != WEIR_OK) return st;
-    n->next_ms = job_next_ms(&cron, zone->zone, n->created_ms);
-    if (n->next_ms == 0)
-        st = refuse(n, WEIR_BAD_FIELD,
-                    "schedule \"%.*s\" never comes: no month has such a day, as 30 February",
-                    (int)n->schedule.len, n->schedule.ptr);
-    if (st == WEIR_OK) st = make_ids(s, n);
+    st = make_ids(s, n);
     if (st == WEIR_OK) st = reserve(s->jobs, n, &cron, zone);
     zone_give(s->jobs, zone);
     return st;

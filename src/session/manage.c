@@ -104,7 +104,8 @@ static enum weir_status check_limit(struct session_call *c, size_t *out)
 {
     const struct weir_json *v = weir_json_get_str(c->input, "limit");
     int64_t n = LIST_LIMIT;
-    if (v && (!weir_json_int64(v, &n) || n < 1 || n > LIST_MAX))
+    bool is_given = weir_json_type_of(v) != WEIR_JSON_NULL;
+    if (is_given && (!weir_json_int64(v, &n) || n < 1 || n > LIST_MAX))
         return call_refuse(c, WEIR_BAD_FIELD, "limit must be a whole number from 1 to %d",
                            LIST_MAX);
     *out = (size_t)n;

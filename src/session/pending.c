@@ -4,20 +4,22 @@
 #include "session/question_impl.h"
 
 enum {
-    PENDING_LISTED = 1000,
+    PENDING_LISTED = 1000, /* of those that are asked for: the oldest */
     PENDING_BYTES = 32 << 20,
 };
 
 struct pending_list {
     enum question_kind kind;
     struct weir_slice session; /* empty: all of the owner's */
+    unsigned n;
     struct weir_json_doc *memory;
     struct weir_buf out;
 };
 
 static enum weir_status check_list(struct session_call *c, enum question_kind kind)
 {
-    const struct call_text id = {.member = "sessionId", .max = SIZE_MAX, .is_optional = true};
+    const struct call_text id = {
+        .member = "sessionId", .max = SIZE_MAX, .is_optional = true, .may_be_null = true};
     struct pending_list *l = arena_alloc(&c->arena, sizeof *l);
     if (!l) return c->arena.status;
     *l = (struct pending_list){.kind = kind};
@@ -36,6 +38,7 @@ static enum weir_status check_clarifications(struct session_call *c)
     return check_list(c, QUESTION_CLARIFY);
 }
 
+/* WEIR_EXISTS: there are as many as are listed. */
 static enum weir_status put_pending(void *user, const struct doc *doc)
 {
     struct pending_list *l = user;
@@ -47,6 +50,8 @@ static enum weir_status put_pending(void *user, const struct doc *doc)
     if (st != WEIR_OK || !question_read(&found, &q)) return WEIR_CORRUPT;
     if (q.kind != l->kind) return WEIR_OK;
     if (l->session.len > 0 && !slice_eq(q.session, l->session)) return WEIR_OK;
+    if (l->n == PENDING_LISTED) return WEIR_EXISTS;
+    l->n++;
     if (l->kind == QUESTION_APPROVAL) approval_put_pending(&l->out, found.json, &q);
     else clarify_put_pending(&l->out, found.json, &q);
     return weir_buf_status(&l->out);
@@ -70,11 +75,11 @@ static enum weir_status prepare_list(struct session_call *c)
                                     .owner = owner,
                                     .after =
                                         l->kind == QUESTION_CLARIFY ? SLICE("clr_") : SLICE("ap_"),
-                                    .limit = PENDING_LISTED};
+                                    .limit = SIZE_MAX};
     weir_json_put_begin_array(&l->out);
     enum weir_status st = store_doc_list(c->sessions->store, &query, put_pending, l);
     weir_json_put_end_array(&l->out);
-    return st == WEIR_OK ? weir_buf_status(&l->out) : st;
+    return st == WEIR_OK || st == WEIR_EXISTS ? weir_buf_status(&l->out) : st;
 }
 
 static void put_list(struct session_call *c, struct weir_buf *out)

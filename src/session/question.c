@@ -548,6 +548,7 @@ enum weir_status questions_close_end(struct flow_step *s, const struct open_ques
 /* What is left of a turn that has ended. */
 struct leftover {
     struct sessions *sessions;
+    char turn[SESSION_TURN_LEN + 1];
     struct arena arena;
     struct open_questions open;
 };
@@ -558,10 +559,19 @@ static void leftover_free(struct leftover *l)
     mem_free(l);
 }
 
+/* As its document says that it ended. One without has gone with its session, which aborts it. */
 static enum weir_status decide_leftover(void *user, struct commit_view *view, struct commit *c)
 {
     struct leftover *l = user;
-    return questions_close_decide(l->sessions, &l->open, "abort", view, c);
+    struct session_doc doc;
+    const char *by = "abort";
+    enum weir_status st = session_doc_view(view, session_turn_key(weir_slice_of(l->turn)), &doc);
+    if (st == WEIR_OK &&
+        !weir_slice_is(weir_json_text(weir_json_get_str(doc.json, "state")), "aborted"))
+        by = "system";
+    session_doc_fini(&doc);
+    if (st != WEIR_OK && st != WEIR_NOT_FOUND && st != WEIR_CORRUPT) return st;
+    return questions_close_decide(l->sessions, &l->open, by, view, c);
 }
 
 static void on_leftover_closed(void *user, enum weir_status st)
@@ -578,6 +588,7 @@ void questions_close_left(struct sessions *s, struct weir_slice turn)
     struct leftover *l = mem_zalloc(sizeof *l);
     if (!l) return;
     l->sessions = s;
+    copy_text(l->turn, sizeof l->turn, turn);
     arena_init(&l->arena, sizeof l->open.ids / sizeof *l->open.ids * QUESTION_ID_BYTES * 2);
     const struct own_commit commit = {
         .decide = decide_leftover, .then = on_leftover_closed, .user = l};

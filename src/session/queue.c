@@ -92,6 +92,7 @@ static void put_input(struct weir_buf *out, const struct session_turn *t, uint64
     weir_json_put_string(out, t->client);
     weir_json_put_key(out, "from");
     weir_json_put_uint(out, from);
+    session_skill_put(out, t->is_skill);
     weir_json_put_end_object(out);
 }
 
@@ -173,6 +174,7 @@ static enum weir_status send_into(struct sessions *s, struct sending *m, const s
                              .text = m->text,
                              .job = m->job,
                              .client = m->client,
+                             .is_skill = m->is_skill,
                              .created_ms = sessions_now(s)};
     m->begins = v->running.len == 0;
     v->updated_ms = t.created_ms;
@@ -578,6 +580,7 @@ static enum weir_status prepare_send(struct session_call *c)
     if (st == WEIR_LIMIT)
         return call_refuse(c, WEIR_TOO_LARGE, "text is longer than %d bytes", SESSION_TEXT_BYTES);
     if (st == WEIR_OK && is_skill) m->sending.text = weir_buf_slice(&m->skill);
+    m->sending.is_skill = is_skill;
     if (st == WEIR_OK) st = sessions_next_id(c->sessions, "trn_", m->sending.turn);
     if (st != WEIR_OK || !m->sending.is_new) return st;
     st = sessions_next_id(c->sessions, "ses_", m->session);

@@ -186,6 +186,9 @@ struct session {
 /* {"input","output","cacheRead","cacheWrite","calls","costUsd"} */
 void session_usage_put(struct weir_buf *out, const struct session_usage *u);
 bool session_usage_read(const struct weir_json *json, struct session_usage *out);
+/* The member "skill" of what is said of a turn: it is there for those that came of one. */
+void session_skill_put(struct weir_buf *out, bool is_skill);
+bool session_skill_read(const struct weir_json *json);
 
 struct doc_key session_key(struct weir_slice id);
 void session_put(struct weir_buf *out, const struct session *v);
@@ -252,6 +255,7 @@ struct sending {
     struct weir_slice text;
     struct weir_slice client; /* whose tab; empty: nobody's */
     struct weir_slice job;    /* the scheduled prompt; empty: none */
+    bool is_skill;            /* the text came of one */
     /* Its id, from sessions_next_id(s, "trn_", …); the decide may put it behind the newest. */
     char turn[SESSION_TURN_LEN + 1];
     bool begins; /* out: it runs at once: session_begin() when durable */
@@ -274,19 +278,21 @@ WEIR_MUST_CHECK enum weir_status session_make(struct sessions *s, struct weir_sl
                                               struct commit *c, struct session *out);
 
 /*
- * The input of a run, as JSON: {"session","text","job","client","from"}; from: the log's newest
- * event before the turn.
+ * The input of a run, as JSON: {"session","text","job","client","from","skill"}; from: the log's
+ * newest event before the turn; skill: true, or left out.
  */
 
 /*
  * Document "session_turn" TRN: {"session","text","job","client","state","createdMs","endedMs",
- * "provider","model","usage":{…}}; state queued, running, done, error, aborted. Those of the end
- * are put by on_end. Document "session_has" SES/TRN: whose it is.
+ * "provider","model","usage":{…},"skill"}; state queued, running, done, error, aborted; skill: true
+ * when the text came of one, else left out. Those of the end are put by on_end. Document
+ * "session_has" SES/TRN: whose it is.
  */
 struct session_turn {
     struct weir_slice session, text, job, client, state, provider, model;
     int64_t created_ms, ended_ms; /* 0: it has not */
     struct session_usage usage;
+    bool is_skill;
 };
 void session_turn_put(struct weir_buf *out, const struct session_turn *t);
 bool session_turn_read(const struct weir_json *json, struct session_turn *out);
@@ -532,6 +538,8 @@ struct new_job {
 };
 /* Checks schedule, zone and text. WEIR_BAD_FIELD, WEIR_CONCURRENCY: why. */
 WEIR_MUST_CHECK enum weir_status jobs_check(struct sessions *s, struct new_job *n);
+/* The same without making anything: jobs_made() is not called. WEIR_BAD_FIELD: why. */
+WEIR_MUST_CHECK enum weir_status jobs_make_sense(struct sessions *s, struct new_job *n);
 /* WEIR_NOT_FOUND: there is no such session of the owner's. */
 WEIR_MUST_CHECK enum weir_status jobs_put(struct sessions *s, const struct new_job *n,
                                           struct commit_view *view, struct commit *c);
@@ -542,9 +550,12 @@ WEIR_MUST_CHECK enum weir_status jobs_forget_session(struct sessions *s, struct 
 
 /* ---- skills.c ---- */
 
-/* In on_end of a turn that is done: the third question of a shape proposes a skill. */
-WEIR_MUST_CHECK enum weir_status skills_turn_done(struct flow_step *s, struct weir_slice session,
-                                                  struct weir_slice text);
+/*
+ * In on_end of a turn that is done: the third question of a shape proposes a skill. The input is
+ * that of its run; what came of a skill itself does not count.
+ */
+WEIR_MUST_CHECK enum weir_status skills_turn_done(struct flow_step *s,
+                                                  const struct weir_json *input);
 /* "/name" becomes what the skill says, in `out`; false: it is no skill, the text is as it is. */
 WEIR_MUST_CHECK enum weir_status skills_expand(struct sessions *s, struct weir_slice owner,
                                                struct weir_slice text, struct weir_buf *out,

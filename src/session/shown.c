@@ -127,6 +127,7 @@ enum weir_status shown_load(struct shown *s, struct store *store, struct weir_sl
         if (st != WEIR_OK || n == 0) break;
     }
     if (st != WEIR_OK) forget(s);
+    for (struct shown_event *e = s->first; e; e = e->next) e->is_old = true;
     s->is_loaded = st == WEIR_OK;
     return st;
 }

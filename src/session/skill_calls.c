@@ -121,6 +121,9 @@ static WEIR_MUST_CHECK enum weir_status keep(struct session_call *c, struct deci
     struct weir_slice owner = weir_slice_of(c->owner), name = d->name;
     struct weir_buf body;
     if (name.len == 0) name = d->skill.name;
+    if (skill_is_command(name))
+        return call_refuse(c, WEIR_BAD_FIELD, "name: /%.*s is a command of weir chat: give another",
+                           (int)name.len, name.ptr);
     snprintf(d->chosen, sizeof d->chosen, "%.*s", (int)name.len, name.ptr);
     const struct doc_key key = skill_key_of(id, "skill_name", owner, name);
     enum weir_status st = check_name(c, d, view, key);

@@ -44,6 +44,16 @@ bool skill_read(const struct weir_json *json, struct skill *out)
            out->text.len > 0 && skill_is_name(out->name);
 }
 
+/* Those of app/session_line.c: what a terminal does itself, the server never gets. */
+bool skill_is_command(struct weir_slice name)
+{
+    static const char *const commands[] = {"steer", "queue", "abort", "cancel",
+                                           "new",   "help",  "quit"};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (weir_slice_is(name, commands[i])) return true;
+    return false;
+}
+
 void skill_put(struct weir_buf *out, const struct skill *skill)
 {
     weir_json_put_begin_object(out);
@@ -62,7 +72,7 @@ void skill_put(struct weir_buf *out, const struct skill *skill)
 
 struct counting {
     struct flow_step *step;
-    struct weir_slice session, text;
+    struct weir_slice text;
     struct skill_shape shape;
     struct doc_key key;
     char id[SKILL_KEY_BYTES];
@@ -182,6 +192,7 @@ static WEIR_MUST_CHECK enum weir_status find_name(const struct counting *k,
                                                   char out[SKILL_NAME_LEN + 1], bool *has_room)
 {
     struct naming n = {.json = weir_json_doc_new(0), .base = k->shape.name};
+    if (skill_is_command(weir_slice_of(k->shape.name))) n.taken = 1;
     const struct doc_query mine = {
         .kind = SLICE("skill"), .owner = flow_owner(k->step), .limit = SKILL_SHAPES};
     n.base_len = strlen(n.base);
@@ -251,13 +262,15 @@ static WEIR_MUST_CHECK enum weir_status propose(struct sessions *s, const struct
     return st;
 }
 
-enum weir_status skills_turn_done(struct flow_step *step, struct weir_slice session,
-                                  struct weir_slice text)
+enum weir_status skills_turn_done(struct flow_step *step, const struct weir_json *input)
 {
     struct sessions *s = flow_user(step);
-    struct counting k = {.step = step, .session = session, .text = text, .now_ms = sessions_now(s)};
+    struct counting k = {.step = step,
+                         .text = weir_json_text(weir_json_get_str(input, "text")),
+                         .now_ms = sessions_now(s)};
     bool has_room = true;
-    if (!skill_shape_of(s, flow_owner(step), text, &k.shape)) return WEIR_OK;
+    if (session_skill_read(input)) return WEIR_OK;
+    if (!skill_shape_of(s, flow_owner(step), k.text, &k.shape)) return WEIR_OK;
     k.key = skill_key_of(k.id, "skill_shape", flow_owner(step), weir_slice_of(k.shape.hash));
     enum weir_status st = read_shape(&k);
     if (st != WEIR_OK || k.was_proposed) return st;

@@ -43,3 +43,5 @@ struct doc_key skill_key_of(char out[SKILL_KEY_BYTES], const char *kind, struct 
 bool skill_read(const struct weir_json *json, struct skill *out);
 void skill_put(struct weir_buf *out, const struct skill *skill);
 bool skill_is_name(struct weir_slice text);
+/* One that means something else in `weir chat`, so that nobody could use the skill there. */
+bool skill_is_command(struct weir_slice name);

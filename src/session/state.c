@@ -210,6 +210,18 @@ bool session_read(const struct weir_json *json, struct weir_slice id, struct ses
 
 /* ---- turns ---- */
 
+void session_skill_put(struct weir_buf *out, bool is_skill)
+{
+    if (!is_skill) return;
+    weir_json_put_key(out, "skill");
+    weir_json_put_bool(out, true);
+}
+
+bool session_skill_read(const struct weir_json *json)
+{
+    return weir_json_type_of(weir_json_get_str(json, "skill")) == WEIR_JSON_TRUE;
+}
+
 void session_turn_put(struct weir_buf *out, const struct session_turn *t)
 {
     weir_json_put_begin_object(out);
@@ -224,12 +236,13 @@ void session_turn_put(struct weir_buf *out, const struct session_turn *t)
     member_string(out, "model", t->model);
     weir_json_put_key(out, "usage");
     session_usage_put(out, &t->usage);
+    session_skill_put(out, t->is_skill);
     weir_json_put_end_object(out);
 }
 
 bool session_turn_read(const struct weir_json *json, struct session_turn *out)
 {
-    *out = (struct session_turn){0};
+    *out = (struct session_turn){.is_skill = session_skill_read(json)};
     return read_text(json, "session", &out->session) && session_is_id(out->session) &&
            read_text(json, "text", &out->text) && read_text(json, "job", &out->job) &&
            read_text(json, "client", &out->client) && read_text(json, "state", &out->state) &&

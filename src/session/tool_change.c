@@ -240,12 +240,26 @@ static enum weir_status put_job(struct change *ch, struct commit_view *view, str
     return jobs_put(ch->call->sessions, &ch->job, view, c);
 }
 
+static struct new_job job_of_call(const struct tool_call *c)
+{
+    return (struct new_job){.owner = pass_owner(c->pass),
+                            .session = pass_session(c->pass),
+                            .schedule = given(c, "schedule"),
+                            .zone = given(c, "timezone"),
+                            .text = given(c, "text")};
+}
+
 enum weir_status tool_check_schedule(struct tool_call *c)
 {
     struct weir_slice text;
     enum weir_status st = tool_text(c, "schedule", true, 256, &text);
     if (st == WEIR_OK) st = tool_text(c, "timezone", false, 64, &text);
-    return st == WEIR_OK ? tool_text(c, "text", true, SESSION_TEXT_BYTES, &text) : st;
+    if (st == WEIR_OK) st = tool_text(c, "text", true, SESSION_TEXT_BYTES, &text);
+    if (st != WEIR_OK) return st;
+    /* Nobody is asked about what could not be made anyway. */
+    struct new_job job = job_of_call(c);
+    st = jobs_make_sense(c->sessions, &job);
+    return st == WEIR_BAD_FIELD ? tool_fail(c, st, "%s", job.why) : st;
 }
 
 static void put_schedule(struct tool_call *c, const struct new_job *job)
@@ -267,11 +281,7 @@ enum weir_status tool_schedule(struct tool_call *c)
     if (st != WEIR_NOT_FOUND) return st;
     begin(&ch, c);
     ch.put = put_job;
-    ch.job = (struct new_job){.owner = pass_owner(c->pass),
-                              .session = pass_session(c->pass),
-                              .schedule = given(c, "schedule"),
-                              .zone = given(c, "timezone"),
-                              .text = given(c, "text")};
+    ch.job = job_of_call(c);
     st = jobs_check(c->sessions, &ch.job);
     if (st == WEIR_OK) {
         put_schedule(c, &ch.job);

@@ -8,13 +8,15 @@
  *
  * What may not be done twice is marked in the store before it begins ("session_tool" TRN/NNN). A
  * mark without a work is one of an earlier process: nobody knows what became of it, and that is
- * what the model is told.
+ * what the model is told. A turn that ends in the middle of it is told here what is known of its
+ * call.
  */
 #include <stdio.h>
 
 #include "base/mem.h"
 #include "base/slice.h"
 #include "base/utf8.h"
+#include "session/question_impl.h"
 #include "session/tools_impl.h"
 
 enum { LINE_VALUES_BYTES = 64 << 10, PATH_BYTES = 1024, WAKE_NS = 250 * 1000 * 1000 };
@@ -110,17 +112,6 @@ bool tools_abort(struct sessions *s, struct weir_slice turn)
     }
     pthread_mutex_unlock(&s->lock);
     return runs;
-}
-
-bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
-                    struct weir_buf *out)
-{
-    pthread_mutex_lock(&s->lock);
-    const struct work *w = find(s, turn, number);
-    bool is_done = w && w->state == WORK_DONE && w->status == WEIR_OK;
-    if (is_done) put_text(out, w);
-    pthread_mutex_unlock(&s->lock);
-    return is_done;
 }
 
 /* turn empty: all. */
@@ -334,8 +325,10 @@ static enum weir_status begin(struct tool_call *c)
 static enum weir_status go(struct tool_call *c, struct work *w)
 {
     enum weir_status st = w->status;
-    if (st == WEIR_OK && flow_is_aborted(pass_step(c->pass))) st = WEIR_CANCELLED;
-    if (st == WEIR_OK) st = run(c, w);
+    bool is_aborted = flow_is_aborted(pass_step(c->pass));
+    /* One with a mark stays: to the end of the turn, a mark alone is that of a work that ran. */
+    if (st == WEIR_OK && is_aborted && !c->tool.is_repeatable) return WEIR_CANCELLED;
+    if (st == WEIR_OK) st = is_aborted ? WEIR_CANCELLED : run(c, w);
     if (st == WEIR_OK) return pass_wait_work(c->pass);
     drop(c->sessions, w);
     if (st == WEIR_BUSY)
@@ -357,4 +350,70 @@ enum weir_status tool_work(struct tool_call *c)
     if (state == WORK_DONE) return take_end(c, w);
     if (flow_is_aborted(pass_step(c->pass))) (void)tools_abort(s, pass_turn(c->pass));
     return pass_wait_work(c->pass);
+}
+
+/* ---- the end of the turn ---- */
+
+static enum tool_fate fate_of(const struct work *w)
+{
+    bool has_begun = w->state == WORK_RUNNING || w->state == WORK_DONE;
+    if (!has_begun) return TOOL_NOT_DONE;
+    if (w->state == WORK_RUNNING || w->status == WEIR_CANCELLED) return TOOL_UNKNOWN;
+    return w->status == WEIR_OK ? TOOL_DONE : TOOL_FAILED;
+}
+
+/* By the works of this process; false: there is none. */
+static bool find_work(struct sessions *s, const struct tool_open *call, enum tool_fate *fate,
+                      struct weir_buf *result)
+{
+    pthread_mutex_lock(&s->lock);
+    const struct work *w = find(s, call->turn, call->number);
+    if (w) *fate = fate_of(w);
+    if (w && (*fate == TOOL_DONE || *fate == TOOL_FAILED)) put_text(result, w);
+    pthread_mutex_unlock(&s->lock);
+    return w != NULL;
+}
+
+/* By what its tool has left in the store. WEIR_NOT_FOUND: nothing. */
+static enum weir_status find_mark(struct sessions *s, const struct tool_open *call,
+                                  enum tool_fate *fate, struct weir_buf *result)
+{
+    char key[TOOL_DOC_BYTES];
+    struct session_doc doc;
+    enum weir_status st =
+        session_doc_get(s->store, tool_doc_key_of(key, call->turn, call->number), &doc);
+    const struct weir_json *v = st == WEIR_OK ? weir_json_get_str(doc.json, "result") : NULL;
+    if (v) weir_buf_append_slice(result, weir_json_text(v));
+    *fate = v ? TOOL_DONE : TOOL_UNKNOWN;
+    session_doc_fini(&doc);
+    return st;
+}
+
+/* Of one that leaves no mark: an earlier process may have run it as soon as it was allowed. */
+static enum weir_status find_leave(struct sessions *s, const struct tool_open *call,
+                                   enum tool_fate *fate)
+{
+    char id[QUESTION_ID_BYTES];
+    struct session_doc doc;
+    *fate = TOOL_NOT_DONE;
+    if (!call->is_old || !tool_is_unmarked(call->name)) return WEIR_OK;
+    struct weir_slice question = question_id(id, QUESTION_APPROVAL, call->turn, call->number);
+    enum weir_status st =
+        session_doc_get(s->store, question_closed_key(QUESTION_APPROVAL, question), &doc);
+    struct weir_slice decision =
+        st == WEIR_OK ? weir_json_text(weir_json_get_str(doc.json, "decision")) : SLICE("");
+    if (st == WEIR_CORRUPT || weir_slice_is(decision, "allow")) *fate = TOOL_UNKNOWN;
+    session_doc_fini(&doc);
+    return st == WEIR_NOT_FOUND || st == WEIR_CORRUPT ? WEIR_OK : st;
+}
+
+enum weir_status tool_find_fate(struct sessions *s, const struct tool_open *call,
+                                enum tool_fate *fate, struct weir_buf *result)
+{
+    if (find_work(s, call, fate, result)) return weir_buf_status(result);
+    enum weir_status st = find_mark(s, call, fate, result);
+    if (st == WEIR_NOT_FOUND) return find_leave(s, call, fate);
+    /* A turn has to end, also one with a document that is damaged. */
+    if (st == WEIR_CORRUPT) return WEIR_OK;
+    return st == WEIR_OK ? weir_buf_status(result) : st;
 }

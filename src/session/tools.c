@@ -22,7 +22,6 @@ enum {
     PROGRESS_NS = 250 * 1000 * 1000, /* between two events of progress of one call */
     MESSAGE_BYTES = 1024,            /* of progress */
     QUESTION_BYTES = 4096,
-    RESULT_BYTES = 8 * TOOL_RESULT_BYTES,
 };
 
 /* ---- the table ---- */
@@ -195,6 +194,14 @@ bool session_tool_is_builtin(struct weir_slice name)
     for (size_t i = 0; i < N_TABLE; i++)
         if (weir_slice_is(name, table[i].name)) return true;
     return tool_find(name);
+}
+
+bool tool_is_unmarked(struct weir_slice name)
+{
+    for (size_t i = 0; i < N_TABLE; i++)
+        if (weir_slice_is(name, table[i].name))
+            return table[i].kind == TOOL_FUNCTION && table[i].is_repeatable;
+    return false;
 }
 
 void session_tools_put(struct sessions *s, struct weir_buf *out)
@@ -394,15 +401,6 @@ void tool_tell_progress(struct tool_call *c, struct weir_slice message, unsigned
     c->status = end_event(&json, c);
 }
 
-/* Text of at most so many bytes: what is cut, is said. */
-static void bound(struct weir_buf *text)
-{
-    if (text->len <= TOOL_TEXT_BYTES) return;
-    size_t all = text->len;
-    text->len = utf8_valid_prefix(slice_of(text->ptr, TOOL_TEXT_BYTES));
-    weir_buf_printf(text, "\n… (cut; %zu bytes in all)", all);
-}
-
 static enum weir_status tell_end(struct tool_call *c, bool is_error)
 {
     struct weir_buf json;
@@ -412,7 +410,7 @@ static enum weir_status tell_end(struct tool_call *c, bool is_error)
         weir_buf_reset(&c->result);
         weir_buf_append_str(&c->result, c->why);
     }
-    bound(&c->result);
+    tool_bound(&c->result);
     enum weir_status st = weir_buf_status(&c->result);
     if (st != WEIR_OK) return st;
     begin_event(&json, c, "tool_end");
@@ -566,7 +564,7 @@ enum weir_status session_tool_call(struct turn_pass *p, const struct tool_wish *
     *is_error = false;
     if (end.len > 0) return read_end(end, out, is_error);
     weir_buf_init(&c.args, TOOL_ARGS_BYTES);
-    weir_buf_init(&c.result, RESULT_BYTES);
+    weir_buf_init(&c.result, TOOL_RESULT_MOST);
     weir_json_put_value(&c.args, w->input);
     enum weir_status st = run_call(&c, is_error);
     if (st == WEIR_OK) {

@@ -13,12 +13,15 @@
 #include <stdio.h>
 
 #include "base/slice.h"
+#include "base/utf8.h"
 #include "session/session_impl.h"
 
 enum {
     TOOL_ARGS_BYTES = 128 << 10, /* of an input */
     TOOL_TEXT_BYTES = 64 << 10,  /* of what a model, and the event, is told of a result */
-    PROGRAMS = 64,               /* of somebody's own */
+    /* A result before it is cut: of a work each byte may have been replaced by a sign of three. */
+    TOOL_RESULT_MOST = 3 * RUNNER_OUTPUT_BYTES + 64,
+    PROGRAMS = 64, /* of somebody's own */
     NOTE_NAME_BYTES = 80,
     NOTE_TEXT_BYTES = 64 << 10,
 };
@@ -81,9 +84,18 @@ static inline struct doc_key tool_doc_key_of(char out[TOOL_DOC_BYTES], struct we
     return (struct doc_key){SLICE("session_tool"), slice_of(out, (size_t)len)};
 }
 
-/* Whether a work of an aborted turn has come to a good end that nobody took: what it said, too. */
-bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
-                    struct weir_buf *out);
+/* A result of at most TOOL_TEXT_BYTES, for an event and for the model: what is cut, is said. */
+static inline void tool_bound(struct weir_buf *text)
+{
+    size_t all = text->len;
+    if (all <= TOOL_TEXT_BYTES) return;
+    text->len = utf8_valid_prefix(slice_of(text->ptr, TOOL_TEXT_BYTES));
+    weir_buf_printf(text, "\n… (cut; %zu bytes in all)", all);
+}
+
+/* Whether a tool that is done again after a crash, for twice is the same as once: it is not marked
+ * in the store before it begins. */
+bool tool_is_unmarked(struct weir_slice name);
 
 /* ---- tool_change.c ---- */
 
@@ -98,6 +110,22 @@ WEIR_MUST_CHECK enum weir_status tool_schedule(struct tool_call *c);
 
 /* WEIR_PENDING: somebody works, or people are asked. */
 WEIR_MUST_CHECK enum weir_status tool_work(struct tool_call *c);
+
+/* A call without an end whose turn ends. */
+struct tool_open {
+    struct weir_slice turn, name;
+    unsigned number;
+    bool is_old; /* an earlier attempt at the turn has begun it */
+};
+enum tool_fate {
+    TOOL_NOT_DONE, /* it has not happened */
+    TOOL_DONE,     /* it has, and this is its result */
+    TOOL_FAILED,   /* it came to its end, and this is why it is no good one */
+    TOOL_UNKNOWN,  /* it may have happened */
+};
+/* What is known of it, when no pass comes any more. What the store says. */
+WEIR_MUST_CHECK enum weir_status tool_find_fate(struct sessions *s, const struct tool_open *call,
+                                                enum tool_fate *fate, struct weir_buf *result);
 
 /* ---- notes.c ---- */
 

@@ -19,6 +19,7 @@ enum {
 struct shown_event {
     struct shown_event *next;
     struct weir_slice type, call_id, message_id, json;
+    bool is_old; /* it is from the log: an earlier attempt has shown it */
     char bytes[];
 };
 

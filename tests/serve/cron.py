@@ -172,5 +172,27 @@ def a_shortcut_is_proposed_once_wherever_its_turn_is_killed():
             equal([skill["text"] for skill in skills], ["Tell me a story about twelve rivers."], f"killed at {point}")
 
 
+@case
+def what_a_shortcut_asks_brings_no_other():
+    with SessionServer() as server:
+        session = None
+        for number in (3, 4, 5):
+            session, _ = server.send(f"Tell me a story about {number} rivers.", session)
+        server.whole(session, "done", 3)
+        [skill] = server.must("skills/list")["skills"]
+        server.must("skills/accept", {"id": skill["id"], "name": "story"})
+        for number in (6, 7, 8):
+            server.send(f"/story with {number} otters in the evening rain", session)
+        server.whole(session, "done", 6)
+        asked = [message["content"] for message in server.messages(session) if message["role"] == "user"]
+        equal(asked[-1], "Tell me a story about 5 rivers. with 8 otters in the evening rain", "it was asked as it says")
+        equal([one["id"] for one in server.must("skills/list")["skills"]], [skill["id"]])
+        # The same words, said by somebody, count as they are.
+        for number in (6, 7, 8):
+            server.send(f"Tell me a story about 5 rivers. with {number} otters in the evening rain", session)
+        server.whole(session, "done", 9)
+        equal(len(server.must("skills/list")["skills"]), 2)
+
+
 if __name__ == "__main__":
     main()

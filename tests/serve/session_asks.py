@@ -393,6 +393,8 @@ def what_is_somebody_elses_is_not_there():
         same("clarify/respond", {"requestId": question["requestId"], "answer": "x", "source": "user"},
              {"requestId": question["requestId"][:-1] + "9", "answer": "x", "source": "user"})
         same("cron/delete", {"id": job["id"]}, {"id": "cron_01ARZ3NDEKTSV4RRFFQ69G5FAV"})
+        for method in ("tools/listPending", "clarify/listPending"):
+            same(method, {"sessionId": session}, {"sessionId": nobody})
         for listed, empty in (("sessions/list", {"sessions": [], "nextCursor": None}), ("cron/list", {"jobs": []}),
                               ("clarify/listPending", []), ("skills/list", {"skills": [], "pendingCount": 0})):
             equal(tabs.must(listed, key=theirs), empty, listed)

@@ -30,7 +30,7 @@ METHODS = {
     "sessions/pin": ({"id": NOBODY}, {}, 404),
     "sessions/unpin": ({"id": NOBODY}, {}, 404),
     "sessions/delete": ({"id": NOBODY}, {}, 404),
-    "cron/create": ({"schedule": "0 7 * * 1-5", "text": "x"}, {"timezone": "Europe/Berlin", "name": "n"}, 200),
+    "cron/create": ({"schedule": "0 7 * * 1-5", "text": "x"}, {"sessionId": NOBODY, "timezone": "Europe/Berlin", "name": "n"}, 200),
     "cron/list": ({}, {}, 200),
     "cron/delete": ({"id": "cron_01ARZ3NDEKTSV4RRFFQ69G5FAV"}, {}, 404),
     "skills/list": ({}, {}, 200),
@@ -76,6 +76,15 @@ def every_method_says_when_there_is_nothing():
     with SessionServer() as server, Tabs(server) as tabs:
         for method, (needed, _, status) in METHODS.items():
             equal(tabs.call(method, needed)["status"], status, method)
+
+
+@case
+def null_is_as_good_as_nothing_where_a_member_may_be_missing():
+    with SessionServer() as server, Tabs(server) as tabs:
+        for method, (needed, optional, status) in METHODS.items():
+            for name in optional:
+                equal(tabs.call(method, {**needed, name: None})["status"], status, f"{method} without {name}")
+        tabs.must("sessions/list", {"q": None, "limit": None, "cursor": None})
 
 
 @case

@@ -139,6 +139,7 @@ def what_fails_is_told_to_the_model():
 @case
 def bytes_that_are_no_text_and_too_much_of_it():
     with workshop(shell("binary", "printf 'a\\377\\376b'"), shell("much", "head -c 200000 /dev/zero | tr '\\0' x"),
+                  shell("noise", "head -c 200000 /dev/zero | tr '\\0' '\\377'"), shell("control", "head -c 200000 /dev/zero | tr '\\0' '\\1'"),
                   shell("chatty", "i=0; while [ $i -lt 5000 ]; do echo '{\"progress\":\"x\"}'; i=$((i+1)); done")
                   ) as (upstream, server):
         end, _, _ = call_of(upstream, server, "binary")
@@ -146,6 +147,10 @@ def bytes_that_are_no_text_and_too_much_of_it():
         end, _, _ = call_of(upstream, server, "much")
         equal(end["ok"], True)
         expect(len(end["result"]) < 70000 and end["result"].endswith("(cut; 200000 bytes in all)"), "it is cut", end["result"][-80:])
+        for name, sign, all_bytes in (("noise", "\ufffd", 600000), ("control", "\1", 200000)):
+            end, _, _ = call_of(upstream, server, name)
+            expect(end["ok"] and end["result"].startswith(sign * 1000), "what cannot be shown is replaced", str(end)[:200])
+            expect(end["result"].endswith(f"(cut; {all_bytes} bytes in all)"), "and cut", end["result"][-80:])
         end, _, events = call_of(upstream, server, "chatty")
         equal((end["ok"], end["result"]), (True, ""))
         n_told = sum(event["type"] == "tool_progress" for _, event in events)
@@ -433,26 +438,114 @@ def the_builtin_provider_uses_tools_too():
         equal((folder_of(server, session) / "notes" / "plan").read_text(), "run on Sunday")
 
 
+def own_sockets(server):
+    """How many sockets of this machine alone the server has; each work of the runner's is one."""
+    local = {line.split()[6] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()[1:]}
+    found = 0
+    for fd in pathlib.Path(f"/proc/{server.child.pid}/fd").iterdir():
+        with contextlib.suppress(OSError):
+            found += os.readlink(fd).removeprefix("socket:[").removesuffix("]") in local
+    return found
+
+
+@contextlib.contextmanager
+def held_runner(server):
+    """What it is given meanwhile has begun and does not go on. Brings a wait for there being one more."""
+    runner, before = runner_of(server), own_sockets(server)
+    os.kill(runner, signal.SIGSTOP)
+    try:
+        yield lambda: wait_until(lambda: own_sockets(server) > before, "the runner has something to do")
+    finally:
+        os.kill(runner, signal.SIGCONT)
+
+
+def end_of_aborted(server, stream):
+    """What is told of the one call of a turn that is aborted; the message says the same."""
+    events = read_until(stream, ("done", "error"))
+    equal((events[-1][1]["type"], events[-1][1].get("code")), ("error", "aborted"))
+    return [event for _, event in events if event["type"] == "tool_end"][-1]
+
+
+def check_told(server, session, end, wanted):
+    equal((end["ok"], end["result"]), wanted)
+    told_tools = server.messages(session)[-1]["tools"]
+    equal([tool["ok"] for tool in told_tools], [wanted[0]], "what the message says")
+
+
 @case
 def what_an_abort_met_is_told_as_it_is():
-    seen = set()
-    with SessionServer() as server:
-        for text, number in [(text, n) for n in range(8) for text in ("Write a note called n: body", "Remember that I like tea.")]:
-            session, _ = server.send(text)
+    needs_one("whose runner is held")
+    write = ("write_note", {"name": "n", "text": "body"})
+    with workshop(shell("waits", "echo begun >begun; exec sleep 1000")) as (upstream, server):
+        upstream.control(default=says("That is all."), rules=[
+            when("xylo", uses(write)), when("ypsilon", uses(write)), when("zither", uses(("read_note", {"name": "n"}))),
+            when("oboe", uses(("waits", {})))])
+        # It was asked about and never allowed.
+        session, _ = server.send("xylo")
+        note = folder_of(server, session) / "notes" / "n"
+        with server.stream(session) as stream:
+            read_until(stream, "tool.approval_required")
+            server.must("chat/abort", {"sessionId": session})
+            check_told(server, session, end_of_aborted(server, stream), (False, "cancelled"))
+        expect(not note.exists(), "nothing is there")
+        # It runs: what takes milliseconds comes to its end.
+        session, _ = server.send("ypsilon")
+        note = folder_of(server, session) / "notes" / "n"
+        with server.stream(session) as stream:
+            request = read_until(stream, "tool.approval_required")[-1][1]["request"]
+            with held_runner(server) as wait_begun:
+                allow(server)(request)
+                wait_begun()
+                server.must("chat/abort", {"sessionId": session})
+            check_told(server, session, end_of_aborted(server, stream), (True, '{"name":"n","bytes":4}'))
+        equal(note.read_text(), "body")
+        # However long its result is.
+        note.write_text('"' * 60000)
+        with held_runner(server) as wait_begun:
+            server.send("zither", session)
+            wait_begun()
+            server.must("chat/abort", {"sessionId": session})
+        events = server.whole(session, "error", 2)
+        end = [event for _, event in events if event["type"] == "tool_end"][-1]
+        equal((end["ok"], len(end["result"].encode()) < (64 << 10) + 64), (True, True))
+        expect(end["result"].endswith("bytes in all)"), "it is cut", end["result"][-80:])
+        check_session(events)
+        # It is ended in the middle: nobody knows how far it had come.
+        session, _ = server.send("oboe")
+        wait_until(lambda: (folder_of(server, session) / "begun").exists(), "it runs")
+        with server.stream(session) as stream:
+            server.must("chat/abort", {"sessionId": session})
+            check_told(server, session, end_of_aborted(server, stream), (False, "cancelled: it is unknown whether it happened"))
+
+
+@case
+def what_is_told_as_cancelled_has_never_begun():
+    with workshop(tool("waits", "/bin/sh", "-c", "echo begun >begun; exec sleep 1000")) as (upstream, server):
+        for _ in range(8):
+            upstream.control(default=says("That is all."), rules=[when("please", uses(("waits", {})))])
+            session, _ = server.send("please")
             with server.stream(session) as stream:
-                events = read_until(stream, "tool.approval_required")
-                allow(server)(events[-1][1]["request"])
-                for _ in range(number % 4):  # so that it is met at one moment or another
-                    server.ask("GET", "/healthz")
-                server.call("chat/abort", {"sessionId": session})
-                events += read_until(stream, ("done", "error"))
+                allow(server)(read_until(stream, "tool.approval_required")[-1][1]["request"])
+                server.must("chat/abort", {"sessionId": session})
+                end = end_of_aborted(server, stream)
+            expect(end["result"] in ("cancelled", "cancelled: it is unknown whether it happened"), "what is told", end)
+            has_begun = (folder_of(server, session) / "begun").exists()
+            expect(not has_begun or end["result"] != "cancelled", "it has begun", end)
+
+
+@case
+def what_was_remembered_when_an_abort_came_is_what_is_told():
+    with SessionServer() as server:
+        for number in range(8):
+            session, _ = server.send(f"Remember that I like tea number {number}.")
+            with server.stream(session) as stream:
+                request = read_until(stream, "tool.approval_required")[-1][1]["request"]
+                allow(server)(request)
+                server.must("chat/abort", {"sessionId": session})
+                events = read_until(stream, ("done", "error"))
             end = next(event for _, event in events if event["type"] == "tool_end")
-            seen.add((end["ok"], end["result"][:9]))
-            if text.startswith("Write") and (folder_of(server, session) / "notes" / "n").exists():
-                expect(end["ok"] or "unknown whether it happened" in end["result"], "a note that is there", end)
-            if text.startswith("Write") and end["ok"]:
-                expect((folder_of(server, session) / "notes" / "n").exists(), "it is there", end)
-    expect(seen, "what was told", seen)
+            is_there = f"tea number {number}" in json.dumps(server.ask("GET", "/v1/memory").json())
+            equal((end["ok"], is_there or end["result"] == "cancelled"), (is_there, True), f"{end}")
 
 
 @case
@@ -461,6 +554,8 @@ def memory_and_schedules_change_once():
                                  ("schedule_prompt", {"schedule": "0 7 * * 1-5", "text": "Good morning"}),
                                  ("forget_memory", {"text": "likes tea"}), ("forget_memory", {"text": "never said"}),
                                  ("schedule_prompt", {"schedule": "nonsense", "text": "x"}),
+                                 ("schedule_prompt", {"schedule": "0 0 30 2 *", "text": "x"}),
+                                 ("schedule_prompt", {"schedule": "@daily", "text": "x", "timezone": "Moon/Sea"}),
                                  ("remember", {"text": "x", "category": "secret"})))]
     with workshop() as (upstream, server):
         upstream.control(default=says("That is all."), rules=rules)
@@ -472,7 +567,10 @@ def memory_and_schedules_change_once():
                 if events[-1][1]["type"] != "done":
                     allow(server)(events[-1][1]["request"])
         ends = [event for _, event in events if event["type"] == "tool_end"]
-        equal([end["ok"] for end in ends], [True, True, True, False, False, False], f"{ends}")
+        equal([end["ok"] for end in ends], [True, True, True, False, False, False, False, False], f"{ends}")
+        for end, text in zip(ends[4:7], ("schedule: ", "never comes", '"Moon/Sea" is not known')):
+            expect(text in end["result"], "why not", end)
+        equal(sum(event["type"] == "tool.approval_required" for _, event in events), 4, "what cannot be is not asked for")
         jobs = server.must("cron/list")["jobs"]
         equal([(job["sessionId"], job["schedule"], job["text"]) for job in jobs], [(session, "0 7 * * 1-5", "Good morning")])
         expect("likes tea" not in json.dumps(server.ask("GET", "/v1/memory").json()), "it is forgotten")

@@ -341,6 +341,8 @@ def aborting_ends_the_turn_and_the_next_begins():
 @case
 def a_restart_is_told_to_every_session():
     with world() as (_, server, tabs):
+        alone, _ = tabs.send("Nobody looks.")
+        server.whole(alone, "done")
         session, _ = tabs.send("Hello.")
         tab = tabs.watch(session)
         tab.until("done")
@@ -349,9 +351,17 @@ def a_restart_is_told_to_every_session():
             equal(len(first), 1, "mesh.changed of the first start")
         server.restart()
         names = {agent["agentId"] for event in first for agent in event["agents"]}
-        tab.until(lambda event: event["type"] == "mesh.changed" and event["agents"]
-                  and names.isdisjoint(agent["agentId"] for agent in event["agents"]))
+
+        def is_of_others(event):
+            agents = event["agents"] if event["type"] == "mesh.changed" else []
+            return agents and names.isdisjoint(agent["agentId"] for agent in agents)
+
+        tab.until(is_of_others)
         tab.check()
+        # One that nobody watched is told when somebody reads it.
+        late = tabs.watch(alone, "late")
+        late.until(is_of_others)
+        late.check()
 
 
 @case

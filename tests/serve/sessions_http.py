@@ -14,8 +14,8 @@ import threading
 
 from session_support import SessionServer, read_until
 from support import (
-    JSON_FIELDS, Server, Watch, bearer, case, equal, expect, ids_of, main, make_certificate, make_key, refused,
-    request_bytes, to_json, told, wait_until, weir,
+    JSON_FIELDS, Server, Watch, bearer, case, equal, expect, ids_of, main, make_certificate, make_key, needs_one,
+    refused, request_bytes, to_json, told, wait_until, weir,
 )
 
 NOBODY = "ses_01J00000000000000000000000"
@@ -162,6 +162,21 @@ def the_member_at_fault_is_named():
 
 
 @case
+def a_disk_that_fails_is_told_in_the_form_of_calls():
+    needs_one("whose disk fails")
+    with SessionServer(env={"WEIR_FAULT": "sync:60+"}) as server:
+        answers = []
+
+        def is_refused():
+            answers.append(server.call("sessions/create"))
+            return answers[-1].status != 200
+
+        wait_until(is_refused, "the disk fails")
+        envelope(answers[-1], 503)
+        expect(int(answers[-1].field("retry-after")) > 0, "Retry-After")
+
+
+@case
 def inputs_of_ten_thousand_lines_and_worse_do_no_harm():
     with SessionServer() as server:
         lines = "\n".join("x" * 8 for _ in range(10_000))
@@ -248,7 +263,8 @@ def what_is_somebody_elses_is_as_if_it_were_not():
         methods = [("sessions/get", "id", {}), ("sessions/fork", "id", {}), ("sessions/update", "id", {"title": "x"}),
                    ("sessions/pin", "id", {}), ("sessions/unpin", "id", {}), ("sessions/delete", "id", {}),
                    ("chat/send", "sessionId", HELLO), ("chat/abort", "sessionId", {}), ("chat/steer", "sessionId", {"text": "x"}),
-                   ("cron/create", "sessionId", {"schedule": "0 0 * * *", "text": "x"})]
+                   ("cron/create", "sessionId", {"schedule": "0 0 * * *", "text": "x"}),
+                   ("tools/listPending", "sessionId", {}), ("clarify/listPending", "sessionId", {})]
         for method, member, more in methods:
             wanted = server.call(method, {member: NOBODY, **more}, bob)
             envelope(wanted, 404)
@@ -263,6 +279,25 @@ def what_is_somebody_elses_is_as_if_it_were_not():
                 same_but_for_its_id(stream.refusal(), wanted)
         same_but_for_its_id(server.ask("GET", f"/sse/sessions/{session}?protocol=0", bearer(bob)), wanted)
         equal(server.call("sessions/get", {"id": session}, ann).status, 200, "it is there for its owner")
+
+
+@case
+def shortcuts_of_somebody_else_are_not_there():
+    with SessionServer(is_open=False) as server:
+        ann, bob = (make_key(server, "--owner", owner) for owner in ("ann", "bob"))
+        session = None
+        for number in (3, 4, 5):
+            session, _ = server.send(f"Tell me a story about {number} rivers.", session, key=ann)
+        wait_until(lambda: server.must("skills/list", {}, ann)["skills"], "a shortcut is proposed")
+        [skill] = server.must("skills/list", {}, ann)["skills"]
+        for method in ("skills/accept", "skills/reject"):
+            wanted = server.call(method, {"id": "skl_01J00000000000000000000000"}, bob)
+            envelope(wanted, 404)
+            same_but_for_its_id(server.call(method, {"id": skill["id"]}, bob), wanted)
+        equal(server.must("skills/list", {}, ann)["skills"], [skill], "nothing has happened to it")
+        for name in ("steer", "queue", "abort", "cancel", "new", "help", "quit"):
+            envelope(server.call("skills/accept", {"id": skill["id"], "name": name}, ann), 400, f"/{name} is a command", "name")
+        equal(server.must("skills/accept", {"id": skill["id"], "name": "news"}, ann)["skill"]["name"], "news")
 
 
 # ---- cookies ----
@@ -344,7 +379,9 @@ def whose_page_asks_does_not_depend_on_how_the_bytes_come():
                 conn.send(text[:head])
                 interim = b""
                 while not interim.endswith(b"\r\n\r\n"):
-                    interim += conn.sock.recv(1)
+                    byte = conn.sock.recv(1)
+                    expect(byte, "the server has closed", interim)
+                    interim += byte
                 expect(interim.startswith(b"HTTP/1.1 100 "), "go on", interim)
                 conn.send(text[head:])
                 equal(conn.answer("POST").status, status, f"{origin}, the body later")

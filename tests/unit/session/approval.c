@@ -188,6 +188,39 @@ TEST(what_is_open_is_listed_with_its_deadline)
     play_stop();
 }
 
+/* At once, for it takes as many commits otherwise. */
+static void ask_many(const struct sent *t, unsigned n)
+{
+    char id[QUESTION_ID_BYTES];
+    struct commit *c = commit_new(0);
+    const char *body = desk_format("{\"session\":\"%s\",\"turn\":\"%s\",\"askedMs\":1,"
+                                   "\"deadlineMs\":2,\"call\":\"tc_1\",\"tool\":\"remember\","
+                                   "\"hash\":\"h\",\"args\":{},\"reason\":null}",
+                                   t->session, t->turn);
+    for (unsigned i = 1; i <= n; i++)
+        commit_put(c,
+                   question_open_key(question_id(id, QUESTION_APPROVAL, weir_slice_of(t->turn), i)),
+                   DOC_MUST_BE_NEW, SLICE("ann"), weir_slice_of(body));
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+}
+
+TEST(a_list_has_a_thousand_of_those_that_are_asked_for)
+{
+    play_open(true);
+    struct sent first = send_text(NULL, "hello"), second = send_text(NULL, "hello");
+    ask_many(&first, 1001);
+    const char *id = ask(&second, 1);
+    T_EQ(CALL("tools/listPending", "{}"), WEIR_OK);
+    T_EQ(count(call_text_out, "\"approvalId\""), 1000);
+    T_EQ(CALL("tools/listPending", "{\"sessionId\":\"%s\"}", second.session), WEIR_OK);
+    T_EQ(count(call_text_out, "\"approvalId\""), 1);
+    T_OK(says(call_text_out, id));
+    (void)ask_by_hand(QUESTION_CLARIFY, &second, 2, "\"question\":\"Why?\"");
+    T_EQ(CALL("clarify/listPending", "{\"sessionId\":null}"), WEIR_OK);
+    T_EQ(count(call_text_out, "\"requestId\""), 1);
+    play_stop();
+}
+
 TEST(of_many_answers_at_once_one_wins)
 {
     enum { ROUNDS = 20, RIVALS = 6 };
@@ -267,7 +300,19 @@ TEST(what_nobody_closed_is_of_no_use_when_the_turn_is_over)
     questions_close_left(desk.sessions, weir_slice_of(t.turn));
     WAIT_FOR(n_docs("session_pending") == 0);
     T_EQ(APPROVE(id, "once"), WEIR_CONFLICT);
+    T_EQ_STR(weir_slice_of(call_why), "its turn has ended before anybody answered");
+    T_OK(says(audit(), "\"decidedBy\":\"system\",\"decider\":\"end\""));
+    /* Of one that was aborted that is said. */
+    t = send_text(t.session, "hello again");
+    WAIT_FOR(play_n_held() == 1);
+    T_EQ(CALL("chat/abort", "{\"sessionId\":\"%s\"}", t.session), WEIR_OK);
+    wait_idle(t.session);
+    id = ask(&t, 1);
+    questions_close_left(desk.sessions, weir_slice_of(t.turn));
+    WAIT_FOR(n_docs("session_pending") == 0);
+    T_EQ(APPROVE(id, "once"), WEIR_CONFLICT);
     T_EQ_STR(weir_slice_of(call_why), "its turn was aborted before anybody answered");
+    T_OK(says(audit(), "\"decidedBy\":\"abort\",\"decider\":\"abort\""));
     play_stop();
 }
 

@@ -2,7 +2,7 @@
 /*
  * Questions of turns that really wait for their answers: over restarts, until deadlines, and until
  * somebody aborts. The tools are the test's own: the text of a note says what is asked, as
- * "allow TOOL ARGS", "clarify" or "clarify DEFAULT", several with " | " between them.
+ * "allow TOOL ARGS", "clarify" or "clarify DEFAULT", several with " | " between them; or "hold".
  */
 #include <fcntl.h>
 #include <signal.h>
@@ -84,11 +84,16 @@ bool tools_abort(struct sessions *s, struct weir_slice turn)
     return false;
 }
 
-bool tool_work_left(struct sessions *s, struct weir_slice turn, unsigned number,
-                    struct weir_buf *out)
+enum { OUTPUT_BYTES = 180 << 10 };
+static atomic_bool has_output; /* of a call that nobody waited for: signs that JSON has to escape */
+
+enum weir_status tool_find_fate(struct sessions *s, const struct tool_open *call,
+                                enum tool_fate *fate, struct weir_buf *result)
 {
-    (void)s, (void)turn, (void)number, (void)out;
-    return false;
+    (void)s, (void)call;
+    *fate = atomic_load(&has_output) ? TOOL_DONE : TOOL_NOT_DONE;
+    for (int i = 0; *fate == TOOL_DONE && i < OUTPUT_BYTES; i++) weir_buf_append_char(result, 1);
+    return weir_buf_status(result);
 }
 
 void tools_turn_ended(struct sessions *s, struct weir_slice turn)
@@ -138,6 +143,19 @@ static enum weir_status clarify(struct turn_pass *p, unsigned number, const char
     return st;
 }
 
+/* A call that begins, and waits until its turn is aborted. */
+static enum weir_status hold(struct turn_pass *p, const struct tool_wish *w)
+{
+    struct weir_buf json;
+    weir_buf_init(&json, 4096);
+    weir_buf_printf(&json, "{\"type\":\"tool_start\",\"toolCallId\":\"%.*s\",\"toolName\":\"x\"}",
+                    (int)w->call_id.len, w->call_id.ptr);
+    bool is_shown = pass_shown_call(p, "tool_start", w->call_id).len > 0;
+    enum weir_status st = is_shown ? WEIR_OK : pass_emit(p, &json);
+    weir_buf_fini(&json);
+    return st == WEIR_OK ? pass_wait_work(p) : st;
+}
+
 static atomic_uint failing; /* allocation, from the first call on; 0: none */
 static atomic_bool is_sent; /* not before: whoever sends may be without an answer otherwise */
 
@@ -160,6 +178,7 @@ enum weir_status session_tool_call(struct turn_pass *p, const struct tool_wish *
         }
         number++;
         if (strncmp(at, "allow ", 6) == 0) st = allow(p, w, number, at + 6);
+        else if (strcmp(at, "hold") == 0) st = hold(p, w);
         else st = clarify(p, number, at + (at[7] ? 8 : 7));
     }
     *is_error = false;
@@ -539,6 +558,25 @@ TEST(an_abort_before_a_restart_is_one_after_it)
     T_EQ(n_docs("session_pending"), 0);
     T_EQ(n_events(t.session, "clarify.resolved"), 1);
     T_EQ(n_events(t.session, "error"), 1);
+    desk_stop();
+}
+
+TEST(what_a_tool_said_to_an_aborted_turn_is_told_as_far_as_it_goes)
+{
+    open_asking();
+    atomic_store(&has_output, true);
+    struct sent t = ask_for(NULL, "hold");
+    WAIT_FOR(n_events(t.session, "tool_start") == 1);
+    T_EQ(CALL("chat/abort", "{\"sessionId\":\"%s\"}", t.session), WEIR_OK);
+    wait_idle(t.session);
+    atomic_store(&has_output, false);
+    T_EQ(n_events(t.session, "tool_end"), 1);
+    T_EQ(n_events(t.session, "error"), 1);
+    T_EQ(count(event_text, "\\u0001"), TOOL_TEXT_BYTES);
+    T_OK(says(event_text, desk_format("\\n… (cut; %d bytes in all)\"}", OUTPUT_BYTES)));
+    T_OK(says(event_text, "\"toolName\":\"x\",\"ok\":true,"));
+    T_OK(says(doc_text("session_message", desk_format("%s/%s/99", t.session, t.turn)),
+              "\"ok\":true}],\"incomplete\":true"));
     desk_stop();
 }
 

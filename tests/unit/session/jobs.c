@@ -424,6 +424,33 @@ static enum weir_status put_decide(void *user, struct commit_view *view, struct 
     return jobs_put(desk.sessions, user, view, c);
 }
 
+TEST(what_could_not_be_made_is_told_without_making_anything)
+{
+    static const struct {
+        const char *schedule, *zone, *text, *why; /* how it begins; empty: nothing is wrong */
+    } rows[] = {
+        {"@daily", "", "x", ""},
+        {"@daily", "Europe/Berlin", "x", ""},
+        {"nonsense", "", "x", "schedule: "},
+        {"0 0 30 2 *", "", "x", "schedule \"0 0 30 2 *\" never comes"},
+        {"@daily", "Moon/Sea", "x", "timezone \"Moon/Sea\" is not known"},
+        {"@daily", "", " ", "text is empty"},
+    };
+    open_at("2026-01-05T10:00:30.000Z");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        struct new_job n = {.owner = SLICE("ann"),
+                            .schedule = weir_slice_of(rows[i].schedule),
+                            .zone = weir_slice_of(rows[i].zone),
+                            .text = weir_slice_of(rows[i].text)};
+        T_EQ(jobs_make_sense(desk.sessions, &n), rows[i].why[0] ? WEIR_BAD_FIELD : WEIR_OK);
+        T_EQ(strncmp(n.why, rows[i].why, strlen(rows[i].why)), 0);
+        T_OK(!n.job && !n.id[0]);
+    }
+    T_EQ(n_in_memory(), 0);
+    T_EQ(desk.sessions->jobs->owners.len + desk.sessions->jobs->zones.len, 0);
+    desk_stop();
+}
+
 /* As a tool does whose turn is taken up again. */
 TEST(a_prompt_with_a_given_id_is_made_once)
 {

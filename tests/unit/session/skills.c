@@ -10,9 +10,7 @@ static void end_hook(struct flow_step *s, const struct flow_end *end)
 {
     const struct weir_json *input = flow_input(s);
     if (!end->failure) {
-        enum weir_status st =
-            skills_turn_done(s, weir_json_text(weir_json_get_str(input, "session")),
-                             weir_json_text(weir_json_get_str(input, "text")));
+        enum weir_status st = skills_turn_done(s, input);
         if (st != WEIR_OK) flow_hook_fail(s, st);
     }
     play_end_hook(s, end);
@@ -233,6 +231,54 @@ TEST(names_that_are_proposed_differ)
     T_OK(says(call_text_out, "\"name\":\"write-poem-rivers\""));
     T_OK(says(call_text_out, "\"name\":\"write-poem-rivers-2\""));
     T_OK(says(call_text_out, "\"name\":\"write-poem-rivers-3\""));
+    desk_stop();
+}
+
+TEST(names_of_commands_are_proposed_and_taken_by_nobody)
+{
+    static const char *const commands[] = {"steer", "queue", "abort", "cancel",
+                                           "new",   "help",  "quit"};
+    char id[SKILL_LEN + 1];
+    open_skills();
+    struct sent s = begin("hello there, you!");
+    ask_thrice(s.session, "What is new with you?");
+    T_OK(says(the_skill(id), "\"name\":\"new-2\""));
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++) {
+        T_EQ(CALL("skills/accept", "{\"id\":\"%s\",\"name\":\"%s\"}", id, commands[i]),
+             WEIR_BAD_FIELD);
+        T_EQ_STR(weir_slice_of(call_why),
+                 desk_format("name: /%s is a command of weir chat: give another", commands[i]));
+    }
+    T_EQ(n_docs("skill_name"), 0);
+    T_EQ(CALL("skills/accept", "{\"id\":\"%s\",\"name\":\"news\"}", id), WEIR_OK);
+    desk_stop();
+}
+
+TEST(what_a_skill_asks_is_no_question_of_a_person)
+{
+    char id[SKILL_LEN + 1];
+    open_skills();
+    struct sent s = begin("hello there, you!");
+    ask_thrice(s.session, "Please write a poem about rivers");
+    (void)the_skill(id);
+    T_EQ(CALL("skills/accept", "{\"id\":\"%s\",\"name\":\"poem\"}", id), WEIR_OK);
+    unsigned n_shapes = n_docs("skill_shape");
+    for (int i = 0; i < SKILL_TIMES; i++) ask(s.session, "/poem in the manner of sailors");
+    /* Those that wait for their turn are known by their documents. */
+    play_set(true);
+    (void)send_text(s.session, "and then");
+    for (int i = 0; i < SKILL_TIMES; i++) {
+        struct sent waiting = send_text(s.session, "/poem in the manner of sailors");
+        T_OK(says(doc_text("session_turn", waiting.turn), "\"skill\":true"));
+    }
+    WAIT_FOR(play_n_held() == 1);
+    play_set(false);
+    T_OK(play_let_go(NULL));
+    wait_idle(s.session);
+    T_EQ(n_docs("skill_shape"), n_shapes);
+    T_EQ(n_docs("skill"), 1);
+    ask_thrice(s.session, "Please write a poem about rivers in the manner of sailors");
+    T_EQ(n_docs("skill"), 2);
     desk_stop();
 }
 

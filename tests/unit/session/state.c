@@ -131,7 +131,8 @@ TEST(a_turn_is_read_as_it_was_written)
                                      .model = SLICE("m"),
                                      .created_ms = 5,
                                      .ended_ms = 6,
-                                     .usage = {.n_input = 1}};
+                                     .usage = {.n_input = 1},
+                                     .is_skill = true};
     weir_buf_init(&text, 1 << 20);
     session_turn_put(&text, &was);
     T_EQ(weir_json_parse(memory, weir_buf_slice(&text), &json, NULL), WEIR_OK);
@@ -140,6 +141,13 @@ TEST(a_turn_is_read_as_it_was_written)
     T_EQ_SLICE(t.state, was.state);
     T_EQ(t.ended_ms, 6);
     T_EQ(t.usage.n_input, 1);
+    T_OK(t.is_skill);
+    /* As all those say that were written before there was such a member. */
+    t.is_skill = false;
+    weir_buf_reset(&text);
+    session_turn_put(&text, &t);
+    T_EQ(weir_json_parse(memory, weir_buf_slice(&text), &json, NULL), WEIR_OK);
+    T_OK(!weir_json_get_str(json, "skill") && session_turn_read(json, &t) && !t.is_skill);
     weir_buf_fini(&text);
     weir_json_doc_free(memory);
 }

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns of sessions from their beginning to their end, on a model that does as it is told. */
+#include "session/question_impl.h"
+#include "session/tools_impl.h"
 #include "session/turn_impl.h"
 #include "stage.h"
 
@@ -101,6 +103,61 @@ TEST(tools_come_to_an_end)
     T_EQ(count(event_text, "{\"type\":\"tool_end\""), TURN_TOOL_ROUNDS);
     T_OK(says(stage->asked[TURN_TOOL_ROUNDS], "No tool can be used any more."));
     T_OK(!stage->had_tools[TURN_TOOL_ROUNDS]);
+    stage_stop();
+}
+
+static void put_doc(struct doc_key key, const char *body)
+{
+    struct commit *c = commit_new(0);
+    commit_put(c, key, DOC_MUST_BE_NEW, SLICE("ann"), weir_slice_of(body));
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+}
+
+/* When no process has anything of it in memory. */
+TEST(what_became_of_a_call_is_found_in_what_it_left)
+{
+    static const char allow[] = "{\"decision\":\"allow\"}", deny[] = "{\"decision\":\"deny\"}";
+    static const char begun[] = "{\"state\":\"begun\"}";
+    static const struct {
+        const char *tool, *left, *approval; /* NULL: there is none */
+        bool is_new;
+        enum tool_fate fate;
+        const char *result;
+    } rows[] = {
+        {"append_note", NULL, allow, false, TOOL_NOT_DONE, ""},
+        {"append_note", begun, allow, false, TOOL_UNKNOWN, ""},
+        {"append_note", "not JSON", allow, false, TOOL_UNKNOWN, ""},
+        {"remember", NULL, allow, false, TOOL_NOT_DONE, ""},
+        {"remember", "{\"result\":\"It is.\"}", allow, false, TOOL_DONE, "It is."},
+        {"write_note", NULL, allow, false, TOOL_UNKNOWN, ""},
+        {"write_note", NULL, "not JSON", false, TOOL_UNKNOWN, ""},
+        {"write_note", NULL, allow, true, TOOL_NOT_DONE, ""},
+        {"write_note", NULL, deny, false, TOOL_NOT_DONE, ""},
+        {"write_note", NULL, NULL, false, TOOL_NOT_DONE, ""},
+        {"read_note", NULL, NULL, false, TOOL_NOT_DONE, ""},
+        {"list_data", NULL, NULL, false, TOOL_NOT_DONE, ""},
+    };
+    static const struct weir_slice turn = {.ptr = "trn_01HF7YAT00AAAAAAAAAAAAAAAA",
+                                           .len = SESSION_TURN_LEN};
+    stage_open();
+    for (unsigned i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char id[QUESTION_ID_BYTES], key[TOOL_DOC_BYTES];
+        enum tool_fate fate;
+        struct weir_buf result;
+        const struct tool_open call = {.turn = turn,
+                                       .name = weir_slice_of(rows[i].tool),
+                                       .number = i + 1,
+                                       .is_old = !rows[i].is_new};
+        struct weir_slice question = question_id(id, QUESTION_APPROVAL, turn, i + 1);
+        if (rows[i].left) put_doc(tool_doc_key_of(key, turn, i + 1), rows[i].left);
+        if (rows[i].approval)
+            put_doc(question_closed_key(QUESTION_APPROVAL, question), rows[i].approval);
+        weir_buf_init(&result, 4096);
+        T_EQ(tool_find_fate(desk.sessions, &call, &fate, &result), WEIR_OK);
+        if (fate != rows[i].fate) t_fail(__FILE__, __LINE__, "row %u: %d", i, (int)fate);
+        T_EQ_STR(weir_buf_slice(&result), rows[i].result);
+        weir_buf_fini(&result);
+    }
     stage_stop();
 }
 
