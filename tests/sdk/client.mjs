@@ -541,6 +541,32 @@ test("a chat is begun once, and gone on with by GET once its head has come", asy
   );
 });
 
+test("a question that was settled elsewhere ends nothing, whatever becomes of the answer to it", async () => {
+  let finish = () => {};
+  await withServer(
+    (request, response, nth) => {
+      sendEvents(response, frame("msg_1:1", "dlp_preview", { decisionId: "dlp_1" }));
+      if (nth === 1) response.write(frame("msg_1:2", "dlp_resolved", {}));
+      finish = () => response.end(frame("msg_1:3", "done", {}));
+    },
+    async (url) => {
+      const weir = new Weir({ baseUrl: url });
+      const onPreview = (preview, { signal }) =>
+        new Promise((_, reject) => {
+          signal.addEventListener("abort", () => {
+            reject(new RangeError("nobody is asked any more"));
+            setImmediate(finish);
+          });
+        });
+      assert.equal((await collect(weir.chat.stream("Hi", { onPreview }))).at(-1).type, "done");
+      const fails = async () => {
+        throw new RangeError("mine");
+      };
+      assert.equal((await failure(collect(weir.chat.stream("Hi", { onPreview: fails })))).message, "mine");
+    },
+  );
+});
+
 test("silence where it may be is asked about without a word", async () => {
   await withServer(
     (request, response, nth) => {
@@ -783,6 +809,31 @@ test("a file goes piece by piece, and again from its beginning", async () => {
     },
   );
   assert.throws(() => new Weir({ baseUrl: "http://x" }).data.import({ not: "a file" }), TypeError);
+});
+
+test("a fetch that was given is not gone round in a browser, unless that is allowed", async () => {
+  const by = [];
+  globalThis.XMLHttpRequest = class {
+    constructor() {
+      throw new RangeError("XMLHttpRequest");
+    }
+  };
+  const own = async (url, { body }) => {
+    by.push(body.size);
+    return new Response('{"id":"imp"}');
+  };
+  try {
+    const progress = [];
+    const send = (weir, more) => weir.data.import("abc", { name: "x", onProgress: (sent) => progress.push(sent), ...more });
+    const weir = new Weir({ baseUrl: "http://x", fetch: own, maxRetries: 0 });
+    await send(weir);
+    assert.deepEqual([by, progress], [[3], [{ bytes: 3, totalBytes: 3 }]]);
+    for (const asked of [send(weir, { xhr: true }), send(new Weir({ baseUrl: "http://x", maxRetries: 0 }))])
+      assert.match((await failure(asked)).message, /XMLHttpRequest/);
+    assert.equal(by.length, 1);
+  } finally {
+    delete globalThis.XMLHttpRequest;
+  }
 });
 
 test("errors of all kinds are what they say", async () => {

@@ -159,8 +159,10 @@ class Previews {
     if (type === "dlp_resolved" || type === "dlp_blocked") this.end();
     if (type !== "dlp_preview") return;
     this.end();
-    this.#control = new AbortController();
-    this.#ask(data, this.#control.signal).catch((error) => {
+    const { signal } = (this.#control = new AbortController());
+    this.#ask(data, signal).catch((error) => {
+      // Whoever was told that it is settled may well give up: nobody waits for their answer.
+      if (signal.aborted) return;
       this.error = error;
       this.#stream.abort();
     });

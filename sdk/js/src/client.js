@@ -72,6 +72,7 @@ export class Client {
     this.maxRetries = maxRetries;
     this.EventSourceCtor = EventSourceCtor ?? null;
     this.fetch = (...args) => given(...args); // browsers want it called without an object
+    this.hasOwnFetch = Boolean(fetch);
     // Without a key it is the browser's cookie that says who asks.
     this.credentials = this.apiKey ? "omit" : "include";
   }

@@ -62,16 +62,18 @@ export class Data {
 
   /**
    * Sends a file: a File, a Blob, a text or bytes. `onProgress({bytes, totalBytes})` hears how much of
-   * it has gone. Resolves to the import; streamImport() says how that goes on.
+   * it has gone; in a browser by XMLHttpRequest, which a caller with an own fetch allows by `xhr`.
+   * Resolves to the import; streamImport() says how that goes on.
    */
-  import(file, { name = file?.name, kind, zone, dates, units, person, onProgress, ...options } = {}) {
+  import(file, { name = file?.name, kind, zone, dates, units, person, onProgress, xhr, ...options } = {}) {
+    const { fetch, hasOwnFetch } = this.#client;
     return this.#client.request("POST", "/v1/data/imports", {
       timeout: 0, // a large file takes its time
       ...named(options),
       query: { name, kind, zone, dates, units, person },
       body: blobOf(file),
       headers: { "content-type": "application/octet-stream" },
-      fetch: onProgress && countingFetch(this.#client.fetch, onProgress),
+      fetch: onProgress && countingFetch(fetch, onProgress, xhr ?? !hasOwnFetch),
     });
   }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Sending a file and telling how much of it has gone. Browsers tell that by XMLHttpRequest alone; where
-// there is none, the file is read piece by piece and what was taken of it has gone.
+// there is none, the file is read piece by piece and what was taken of it has gone. A fetch that somebody
+// gives is not gone round in secret: in a browser it gets the whole file, and tells only that it has gone.
 
 import { AbortError, ApiError, ConnectionError } from "./errors.js";
 
@@ -64,10 +65,14 @@ function byXmlHttpRequest(url, { method, headers, body, credentials, signal }, o
   });
 }
 
-/** A fetch whose body, a Blob, is counted. */
-export function countingFetch(fetch, onProgress) {
-  return (url, request) => {
-    if (globalThis.XMLHttpRequest) return byXmlHttpRequest(url, request, onProgress);
-    return fetch(url, { ...request, body: counted(request.body, onProgress), duplex: "half" });
+/** A fetch whose body, a Blob, is counted. `mayXhr`: it need not be that very fetch. */
+export function countingFetch(fetch, onProgress, mayXhr) {
+  return async (url, request) => {
+    const { body } = request;
+    if (!globalThis.XMLHttpRequest) return fetch(url, { ...request, body: counted(body, onProgress), duplex: "half" });
+    if (mayXhr) return byXmlHttpRequest(url, request, onProgress);
+    const response = await fetch(url, request);
+    onProgress({ bytes: body.size, totalBytes: body.size });
+    return response;
   };
 }

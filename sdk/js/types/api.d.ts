@@ -293,7 +293,7 @@ export type ErrorCode =
 
 export type Fact = {
   claim: string;
-  value: number;
+  value: number | string;
   unit: string | null;
   source: string;
   n: number | null;

@@ -295,6 +295,8 @@ export interface ImportOptions extends NamedRequestOptions {
   units?: string;
   person?: string;
   onProgress?(sent: { bytes: number; totalBytes: number }): void;
+  /** In browsers: whether a file with onProgress may go by XMLHttpRequest, past `fetch`. Where none was given, it may. */
+  xhr?: boolean;
 }
 
 export interface DataResource {
