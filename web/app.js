@@ -14,6 +14,7 @@
 import { Weir } from "/sdk/index.js";
 import { importer } from "./data/importer.js";
 import { createConnection, watchedFetch } from "./lib/connection.js";
+import { confirmDialog } from "./lib/dialog.js";
 import { h, replace } from "./lib/dom.js";
 import { match } from "./lib/router.js";
 import { announce, toast } from "./shell/announce.js";
@@ -71,11 +72,14 @@ const app = {
     otherTabs.postMessage("changed");
   },
   async signOut() {
+    const text = "There are files that have not arrived yet. They are not sent then.";
+    if (importer.isHolding && !(await confirmDialog({ title: "Sign out now?", text, confirm: "Sign out" }))) return;
     try {
       await app.weir.auth.logOut();
     } catch (error) {
       if (error.status !== 401) return toast(`Signing out failed: ${error.message}`, "error");
     }
+    importer.drop();
     forgetWho(false);
     otherTabs.postMessage("changed");
     app.go("/signin");
@@ -99,7 +103,7 @@ function onUnauthorized(path) {
 }
 
 function drawFrame() {
-  // What somebody else has queued is not sent for whoever comes next.
+  // What somebody has queued waits for them, and is not sent for whoever else comes next.
   importer.use({ weir: app.weir, owner: app.me?.owner ?? null, connection });
   frame.dataset.state = app.me ? "in" : "out";
   replace(document.querySelector("[data-tools]"), headerTools(app));

@@ -7,6 +7,7 @@ import { Model, says, startWeir } from "./harness/server.mjs";
 const PRIVATE = "ann@example.org";
 const MESSAGE = `Write to ${PRIVATE} that I am late.`;
 const REPLY = "It is on its way. All will be well, and they know it.";
+const DECIDED_ELSEWHERE = "It was decided in another window.";
 const CHOICES = { redact: "Send redacted", allow: "Send as it is", block: "Do not send" };
 
 async function world(scope, { options = [], command = {} } = {}) {
@@ -51,15 +52,21 @@ test("a reply streams onto the page and is there once after a reload", async (sc
 });
 
 test("the review shows what was found and what would be sent, and how long there is", async (scope) => {
-  const { page, model } = await askedForReview(scope);
+  const { page, model, server } = await askedForReview(scope);
   const dialog = review(page);
   await dialog.getByText("email", { exact: false }).first().waitFor();
   await dialog.getByText("[email_1]").first().waitFor();
   for (const name of Object.values(CHOICES)) await dialog.getByRole("button", { name }).waitFor();
   await dialog.getByRole("timer").waitFor();
+  await dialog.getByRole("status").getByText(/nothing is sent, at \d/).waitFor();
   await page.keyboard.press("Escape");
   equal(await dialog.isVisible(), true, "a choice has to be made");
   equal((await model.seen()).length, 0, "calls of the model before anything was decided");
+  // A reply that is over before anybody has decided was not decided elsewhere.
+  await page.waitForURL(/#\/chat\/conv_/);
+  await server.request("POST", `/v1/conversations/${page.url().split("/").at(-1)}/cancel`);
+  await dialog.waitFor({ state: "detached" });
+  equal(await page.getByText(DECIDED_ELSEWHERE).count(), 0, "notes that it was decided");
 });
 
 test("redacting sends a placeholder, and the reply has the value again", async (scope) => {
@@ -88,6 +95,7 @@ test("blocking sends nothing, and says so", async (scope) => {
 
 test("a review that nobody answers ends as blocked, and the dialog goes by itself", async (scope) => {
   const { page, model } = await askedForReview(scope, { options: ["--chat-decision", "10s"] });
+  await review(page).getByRole("status").getByText("Little time is left").waitFor();
   await review(page).waitFor({ state: "detached" });
   await page.getByText("Nobody decided in time, so nothing was sent.").waitFor();
   equal((await model.seen()).length, 0, "calls of the model");
@@ -102,6 +110,7 @@ test("a review survives a reload, and an answer in one tab closes the dialog of 
   await review(other).waitFor();
   await choose(page, "redact");
   await review(other).waitFor({ state: "detached" });
+  await other.getByText(DECIDED_ELSEWHERE).waitFor();
   for (const tab of [page, other]) await replies(tab).getByText(REPLY).waitFor();
 });
 

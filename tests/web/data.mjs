@@ -47,7 +47,8 @@ test("several dropped files are imported one after the other, laboratory results
   const server = await startWeir(scope);
   const { page } = await openPage(scope, server, "#/data");
   await page.getByText("Nothing here yet").waitFor();
-  await drop(page, page.getByText("Drop exports here"), DAILY, ACTIVITIES, LABS);
+  await drop(page, page.getByText("Drop exports here"), DAILY, ACTIVITIES);
+  await drop(page, page.getByRole("banner"), LABS); // beside the view, too
   for (const file of [DAILY, ACTIVITIES, LABS]) await importOf(page, file).getByText("done", { exact: true }).waitFor();
   await page.getByRole("region", { name: "Laboratory results" }).waitFor();
   const { data } = await server.json("GET", "/v1/data/imports");

@@ -83,6 +83,13 @@ test("a link signs in once, and its token stays nowhere", async (scope) => {
   await late.getByRole("heading", { name: "Sign in" }).waitFor();
   await late.getByText("used already").waitFor();
   await expectNothingKept(late, token);
+
+  // Whoever is signed in already is told that this was not by the link.
+  const again = await profile.tab(new URL(link).hash);
+  await again.getByRole("heading", { name: "You are signed in" }).waitFor();
+  await again.getByRole("alert").getByText("used already").waitFor();
+  await again.getByRole("link", { name: "Ask a question" }).click();
+  await again.getByRole("textbox", { name: "Your question" }).waitFor();
 });
 
 test("a wrong key is refused in words, and the right one is taken behind it", async (scope) => {
@@ -99,11 +106,17 @@ test("a wrong key is refused in words, and the right one is taken behind it", as
 
 test("signing out takes the cookie back, here and on the server", async (scope) => {
   const { server, profile } = await withKey(scope);
-  const page = await profile.tab();
+  const page = await profile.tab("#/data");
   await signIn(page, server.key);
   await expectSignedIn(page);
+  await page.route(({ pathname }) => pathname === "/v1/data/imports", (route) => route.request().method() !== "POST" && route.continue());
+  await page.locator("input[type=file]").setInputFiles({ name: "a.csv", mimeType: "text/csv", buffer: Buffer.from("date,steps\n") });
+  await page.getByText("sending", { exact: true }).waitFor();
   const [cookie] = await profile.context.cookies();
   await page.getByRole("button", { name: "Sign out" }).click();
+  // A file is on its way, and would be lost.
+  const sure = page.getByRole("dialog", { name: "Sign out now?" });
+  await sure.getByRole("button", { name: "Sign out" }).click();
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
   await until(async () => (await profile.context.cookies()).length === 0, "the browser forgets the cookie");
   const answer = await fetch(`${server.url}/auth/session`, { headers: { Cookie: `${cookie.name}=${cookie.value}` } });

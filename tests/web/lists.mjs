@@ -77,6 +77,36 @@ test("a hundred thousand rows are a few elements, and keys reach each of them", 
   equal([state.stops, state.size, state.place], [1, String(N_ROWS), String(far + 1)], "stops of Tab, size, place");
 });
 
+test("a row that is higher than the view is read before the next one, and what scrolls in it has its own keys", async (scope) => {
+  const page = await withList(scope, { count: 3, rowHeight: 1000 });
+  const place = () => page.evaluate(() => [document.activeElement.textContent, window.list.element.scrollTop]);
+  await page.locator(".vlist a").first().focus();
+  for (const [key, row, top] of [
+    ["PageDown", 0, 360],
+    ["ArrowDown", 0, 400],
+    ["PageDown", 0, 600],
+    ["PageDown", 1, 1000],
+    ["ArrowUp", 0, 600],
+    ["ArrowUp", 0, 560],
+    ["End", 2, 2600],
+    ["PageDown", 2, 2600],
+    ["Home", 0, 0],
+  ]) {
+    await page.keyboard.press(key);
+    await shows(place, [`row ${row}`, top], `the place behind ${key}`);
+  }
+  await page.evaluate(() => {
+    const inner = document.createElement("pre");
+    Object.assign(inner, { tabIndex: 0, textContent: "line\n".repeat(100) });
+    Object.assign(inner.style, { height: "100px", overflow: "auto" });
+    document.querySelector(".vlist-row").append(inner);
+    inner.focus();
+  });
+  await page.keyboard.press("ArrowDown");
+  await until(() => page.evaluate(() => document.activeElement.scrollTop > 0), "what is inside has scrolled");
+  equal(await page.evaluate(() => [document.activeElement.tagName, window.list.element.scrollTop]), ["PRE", 0], "the focus, and the list");
+});
+
 test("wherever one scrolls to, there is a row for Tab, and they are read in order", async (scope) => {
   const page = await withList(scope, {});
   for (const top of [1_500_000, 40, 2_999_600, 700_000]) {

@@ -104,12 +104,15 @@ test("many entries are a list that draws what is seen, and a search looks at all
   const server = await startWeir(scope);
   const n = 130;
   for (let i = 0; i < n; i++) await remember(server, `Entry number ${i}`, i % 2 ? "goal" : "insight");
-  const { page } = await openPage(scope, server, "#/memory");
+  const { page, profile } = await openPage(scope, server, "#/memory");
   await page
     .getByRole("listitem")
     .getByText(`Entry number ${n - 1}`)
     .waitFor();
   expect((await page.getByRole("listitem").count()) < 60, "rows in the document");
+  // On the first page nothing fits.
+  await page.getByRole("searchbox").fill("number 0");
+  await page.getByRole("listitem").getByText("Entry number 0").waitFor();
   await page.getByRole("searchbox").fill("number 3");
   await until(
     async () => (await page.getByRole("status").allInnerTexts()).includes("11 entries"),
@@ -120,4 +123,21 @@ test("many entries are a list that draws what is seen, and a search looks at all
     async () => (await page.getByRole("status").allInnerTexts()).includes("65 entries"),
     "all goals are there",
   );
+  // A page that cannot be had is still to come.
+  profile.allow(/status of 500/);
+  let isBroken = true;
+  await page.route("**/v1/memory?*cursor=*", (route) =>
+    isBroken ? route.fulfill({ status: 500, headers: { "retry-after": "0" }, body: "broken" }) : route.continue(),
+  );
+  const total = (text) => until(async () => (await page.getByRole("status").allInnerTexts()).includes(text), text);
+  const toEnd = () => page.locator(".memory-list").evaluate((list) => list.scrollTo(0, list.scrollHeight));
+  await page.getByRole("link", { name: "All", exact: true }).click();
+  await total("100 entries so far");
+  await toEnd();
+  await page.getByText("More cannot be loaded").waitFor();
+  await total("100 entries so far");
+  isBroken = false;
+  await page.locator(".memory-list").evaluate((list) => list.scrollTo(0, 0));
+  await toEnd();
+  await total("130 entries");
 });

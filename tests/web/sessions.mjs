@@ -2,7 +2,7 @@
 // A session: its tools ask before they change something, its questions are answered, and it goes
 // on in every tab and over a crash.
 import { SERVER_GONE, openPage } from "./harness/browser.mjs";
-import { expect, shows, test, until } from "./harness/cases.mjs";
+import { equal, expect, shows, test, until } from "./harness/cases.mjs";
 import { Model, says, startWeir, uses } from "./harness/server.mjs";
 
 const NOTE = ["write_note", { name: "packing", text: "Take the blue coat." }];
@@ -45,6 +45,23 @@ test("a session answers, and shows in the list with its title", async (scope) =>
   await page.getByRole("link", { name: /How did I sleep/ }).click();
   await answers(page).getByText("You slept seven hours.").waitFor();
   await shows(() => answers(page).count(), 1, "answers");
+});
+
+test("what is sent again after its answer was lost is said once", async (scope) => {
+  const { page, profile, server } = await world(scope, [says("You slept well.")]);
+  profile.allow(/net::ERR_FAILED/);
+  let nLost = 0;
+  await page.route("**/rpc/chat/send", async (route) => {
+    if (nLost++ >= 3) return route.continue();
+    await route.fetch();
+    return route.abort();
+  });
+  await page.getByRole("textbox", { name: "First message of a new session" }).fill("How did I sleep?");
+  await page.getByRole("button", { name: "Begin" }).click();
+  await page.getByText("No session was begun").waitFor();
+  await page.getByRole("button", { name: "Begin" }).click();
+  await answers(page).getByText("You slept well.").waitFor();
+  equal((await server.call("sessions/list")).sessions.length, 1, "sessions");
 });
 
 test("a tool that is allowed runs, and its call is shown with what came of it", async (scope) => {

@@ -3,7 +3,7 @@
 // something goes wrong.
 import { Profile, SERVER_GONE, goKeys, openPage, quiet } from "./harness/browser.mjs";
 import { equal, expect, shows, test, until } from "./harness/cases.mjs";
-import { startWeir } from "./harness/server.mjs";
+import { startWeir, weir } from "./harness/server.mjs";
 import { askTurn, endedTurn } from "./harness/worlds.mjs";
 
 const REFUSED = /console: Failed to load resource: .* 401 \(Unauthorized\)/;
@@ -34,12 +34,18 @@ function focused(page) {
 
 test("signing in and out in one tab does so in the others", async (scope) => {
   const { server, profile } = await withKey(scope);
+  await endedTurn(server, await askTurn(server, "how did I sleep?"));
   const one = await profile.tab("#/turns");
   const other = await profile.tab("#/memory");
   await heading(other, "Sign in").waitFor();
   await signIn(one, server.key);
   await heading(one, "History").waitFor();
   await heading(other, "Memory").waitFor();
+  await one.getByRole("link", { name: "how did I sleep?" }).waitFor();
+  // Somebody else's link in another tab: what was loaded for the one is not shown to the other.
+  const link = weir("key", "link", "--data", server.data, "--owner", "bob").trim().split("\n")[0];
+  await other.goto(link);
+  await one.getByText("Nothing was asked yet").waitFor();
   await other.getByRole("button", { name: "Sign out" }).click();
   await heading(one, "Sign in").waitFor();
 });

@@ -59,6 +59,10 @@ test("a number leads to its fact, and the fact to a chart of its days", async (s
   await shows(() => decodeURIComponent(page.url()).split("/").at(-1), claim, "the address");
   const row = page.locator(`[data-fact="${claim}"]`);
   await shows(() => row.evaluate((element) => element === document.activeElement), true, "the row has the focus");
+  await page.getByRole("heading", { level: 1 }).click();
+  await shows(() => row.evaluate((element) => element === document.activeElement), false, "the row has the focus");
+  await links.first().click();
+  await shows(() => row.evaluate((element) => element === document.activeElement), true, "a click more leads there again: the focus");
   const entry = result.fact_sheet.find((fact) => fact.claim === claim);
   expect((await row.innerText()).includes(`${entry.n} day`), "the row says of how many days", await row.innerText());
   const chart = page.getByRole("img", { name: /Resting heart rate/i }).or(page.locator(".fact-panel svg")).first();

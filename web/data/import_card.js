@@ -68,7 +68,7 @@ function dropZone(take) {
   });
   const button = h(
     "button",
-    { type: "button", class: "button button-primary", on: { click: () => input.click() } },
+    { class: "button button-primary", on: { click: () => input.click() } },
     icon("upload"),
     "Choose files",
   );
@@ -90,8 +90,8 @@ function dropZone(take) {
   );
 }
 
-/** Dropping counts anywhere on the view; the zone only shows it. */
-function acceptDrops(root, zone, take, app) {
+/** Dropping counts anywhere on the page; the zone only shows it. */
+function acceptDrops(zone, take, app) {
   let depth = 0;
   const mark = (change) => {
     depth = Math.max(0, depth + change);
@@ -112,7 +112,8 @@ function acceptDrops(root, zone, take, app) {
       take(files);
     },
   };
-  for (const [type, listener] of Object.entries(listeners)) root.addEventListener(type, listener);
+  // Beside the view, too: a browser would leave the page for the file.
+  for (const [type, listener] of Object.entries(listeners)) window.addEventListener(type, listener, { signal: app.signal });
 }
 
 const BADGES = {
@@ -150,7 +151,6 @@ function actionsOf(item, readOptions) {
     h(
       "button",
       {
-        type: "button",
         class: "button button-small",
         on: { click: action },
         "aria-label": `${label}: ${item.name}`,
@@ -174,7 +174,7 @@ class ImportRow {
     this.progress = h(
       "div",
       {
-        class: "progress import-progress",
+        class: "progress",
         role: "progressbar",
         "aria-label": item.name,
         "aria-valuemin": 0,
@@ -234,7 +234,6 @@ class ImportList {
     this.more = h(
       "button",
       {
-        type: "button",
         class: "button button-small",
         hidden: true,
         on: { click: () => this.load(MORE_RECORDS) },
@@ -257,7 +256,20 @@ class ImportList {
   }
 
   async load(limit) {
-    const page = await this.app.weir.data.imports({ limit }).page(this.next);
+    if (this.isLoading) return;
+    const { signal } = this.app;
+    this.isLoading = true;
+    try {
+      this.show(await this.app.weir.data.imports({ limit, signal }).page(this.next));
+    } catch (error) {
+      if (!signal.aborted) this.app.toast(`Earlier imports cannot be listed: ${error.message}`, "error");
+    }
+    this.isLoading = false;
+  }
+
+  show(page) {
+    // It may be somebody else's view by now.
+    if (this.app.signal.aborted) return;
     this.next = page.next;
     for (const record of page.items) {
       if (record.status === "running") importer.adopt(record);
@@ -294,8 +306,7 @@ class ImportList {
 window.addEventListener("beforeunload", (event) => importer.isHolding && event.preventDefault());
 
 /** { element, close }; `onDone` is called when there may be new values. */
-export function importCard(root, app, { onDone }) {
-  importer.use({ weir: app.weir, owner: app.me?.owner ?? null, connection: app.connection });
+export function importCard(app, { onDone }) {
   const options = optionFields();
   const take = (files) => {
     if (files.length === 0) return;
@@ -308,9 +319,9 @@ export function importCard(root, app, { onDone }) {
     app.announce(`${count(taken, "file")} added`);
   };
   const zone = dropZone(take);
-  acceptDrops(root, zone, take, app);
+  acceptDrops(zone, take, app);
   const list = new ImportList(app, { onDone, readOptions: options.read });
-  list.load(SHOWN_RECORDS).catch((error) => app.toast(`Earlier imports cannot be listed: ${error.message}`, "error"));
+  list.load(SHOWN_RECORDS);
   const element = h(
     "section",
     { class: "card stack", "aria-labelledby": "import-title" },

@@ -4,18 +4,27 @@
 //
 // An item is {key, name, size, state, sent, progress, id, summary, error, at}, and its state goes
 //   waiting → sending → reading → done | failed | cancelled
-// Whoever subscribes is told after every change; nothing here knows of a document.
+// While the server is not heard, or nobody is signed in, all of that stands still. Whoever subscribes is told after
+// every change; nothing here knows of a document.
+
+import { isPassing } from "../lib/connection.js";
 
 export const MAX_FILES = 100; // at once; what is dropped beyond is refused, not forgotten
 export const MAX_KEPT = 50; // items that have ended
 const BUSY_WAIT_MS = 2000; // another import of this person runs
 const MAX_BUSY_WAITS = 300;
+const MAX_SENDS = 3; // of one file, when its connection is lost although the server is heard
+const UNHEARD_WAIT_MS = 2000;
+const RETRY_DELAY_MS = 500; // of a stream; and for how long it is tried before the import itself is asked about
+const MAX_RETRIES = 40;
 
 const hasEnded = (item) => item.state === "done" || item.state === "failed" || item.state === "cancelled";
+const isUnheard = (error) => isPassing(error) || error.status === 401;
 
 export class Importer {
   #weir = null;
   #owner = null;
+  #isAway = false;
   #isRunning = false;
   #nextKey = 1;
   #listeners = new Set();
@@ -26,15 +35,24 @@ export class Importer {
     this.sleep = sleep;
   }
 
-  /** For whom. What somebody else left here goes. */
+  /** For whom; null: nobody at the moment. What somebody else left here goes. */
   use({ weir, owner, connection }) {
-    if (this.#owner !== owner) {
-      for (const item of this.items) item.control?.abort();
-      this.items = [];
-    }
     this.#weir = weir;
-    this.#owner = owner;
     this.connection = connection;
+    this.#isAway = owner === null;
+    if (this.#isAway) return;
+    if (this.#owner !== owner) this.drop();
+    this.#owner = owner;
+    this.#run();
+  }
+
+  /** Nothing of it is wanted any more. */
+  drop() {
+    for (const item of this.items) {
+      item.state = "cancelled";
+      item.control.abort();
+    }
+    this.items = [];
   }
 
   subscribe(listener) {
@@ -137,7 +155,7 @@ export class Importer {
     try {
       for (;;) {
         const waiting = this.items.filter((item) => item.state === "waiting");
-        if (waiting.length === 0) return;
+        if (waiting.length === 0 || this.#isAway) return;
         await this.#send(waiting.reduce((first, item) => (item.key < first.key ? item : first)));
       }
     } finally {
@@ -161,38 +179,68 @@ export class Importer {
     const request = {
       ...item.options,
       name: item.name,
+      xhr: true, // the page's own fetch could not tell how much has gone
       idempotencyKey: globalThis.crypto.randomUUID?.(), // without a safe connection the SDK makes one
       signal: item.control.signal,
       onProgress: ({ bytes }) => item.state === "sending" && this.#set(item, { sent: bytes }),
     };
-    for (let waits = 0; ; waits++) {
+    for (let nBusy = 1, nLost = 1; ;) {
       try {
         return await this.#weir.data.import(item.file, request);
       } catch (error) {
-        if (error.code !== "concurrency_limit_exceeded" || waits >= MAX_BUSY_WAITS) throw error;
+        const isBusy = error.code === "concurrency_limit_exceeded";
+        if (isBusy ? nBusy++ > MAX_BUSY_WAITS : !isUnheard(error) || nLost++ >= MAX_SENDS) throw error;
         this.#set(item, { sent: 0 });
-        await this.sleep(error.retryAfterMs ?? BUSY_WAIT_MS);
+        await (isBusy ? this.sleep(error.retryAfterMs ?? BUSY_WAIT_MS) : this.#heard(item));
+      }
+    }
+  }
+
+  /** Until the server answers whoever is signed in; a request that is refused tells the page that nobody is. */
+  async #heard({ control: { signal } }) {
+    const isHeard = () => this.#weir.auth.whoami({ maxRetries: 0 }).then(
+      () => true,
+      () => false,
+    );
+    do await this.sleep(UNHEARD_WAIT_MS);
+    while (!signal.aborted && (this.#isAway || !(await isHeard())));
+  }
+
+  /** As often as it takes until there is an answer. */
+  async #ask(item, act) {
+    for (;;) {
+      try {
+        return await act();
+      } catch (error) {
+        if (item.control.signal.aborted || !isUnheard(error)) throw error;
+        await this.#heard(item);
       }
     }
   }
 
   async #follow(item) {
+    const { signal } = item.control;
     const key = `import ${item.key}`;
-    const options = {
-      signal: item.control.signal,
-      onReconnect: () => this.connection?.report(key, "reconnecting"),
-    };
     try {
-      for await (const event of this.#weir.data.streamImport(item.id, options)) {
-        this.connection?.report(key, "connected");
-        this.#hear(item, event);
-      }
-      if (!hasEnded(item)) this.#conclude(item, await this.#weir.data.retrieveImport(item.id));
+      // Where its events cannot be had any more, the import itself says how it ended.
+      await this.#ask(item, () => this.#listen(item, key)).catch(() => {});
+      if (!hasEnded(item)) this.#conclude(item, await this.#ask(item, () => this.#weir.data.retrieveImport(item.id, { signal })));
     } catch (error) {
       if (!hasEnded(item)) this.#set(item, { state: "failed", error });
     } finally {
       this.connection?.forget(key);
     }
+  }
+
+  async #listen(item, key) {
+    const events = this.#weir.data.streamImport(item.id, {
+      signal: item.control.signal,
+      retryDelayMs: RETRY_DELAY_MS,
+      maxRetries: MAX_RETRIES,
+      onOpen: () => this.connection?.report(key, "connected"),
+      onReconnect: () => this.connection?.report(key, "reconnecting"),
+    });
+    for await (const event of events) this.#hear(item, event);
   }
 
   #hear(item, { type, data }) {

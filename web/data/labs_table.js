@@ -2,8 +2,7 @@
 // Laboratory results: a row a test with its newest result; earlier ones open below.
 
 import { h, replace } from "../lib/dom.js";
-import { count } from "../lib/format.js";
-import { capitalised } from "./metrics_table.js";
+import { capitalised, count } from "../lib/format.js";
 
 const PAGE = 100;
 export const MAX_RESULTS = 2000; // of one person, on one page
@@ -51,7 +50,7 @@ function groupBody(group, columns) {
     earlier.length > 0 &&
     h(
       "button",
-      { type: "button", class: "link-button", "aria-expanded": "false" },
+      { class: "link-button", "aria-expanded": "false" },
       `${count(earlier.length, "earlier one")}`,
     );
   const rows = earlier.map((result) =>

@@ -3,16 +3,14 @@
 
 import { sparkline } from "../lib/chart.js";
 import { h, replace } from "../lib/dom.js";
-import { count, number } from "../lib/format.js";
+import { capitalised, count, number } from "../lib/format.js";
 import { address } from "../lib/router.js";
 import { dayName, dayNumber, isTrusted } from "../lib/series.js";
 import { valueText } from "../lib/units.js";
-import { SeenLoader } from "./sparks.js";
 
 const SPARK_DAYS = 60;
+const AT_ONCE = 3; // a browser has six connections for everything
 const FILTER_FROM = 12; // metrics from which a list is long enough to be searched
-
-export const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 
 function row(metric) {
   const cell = (label, props, ...children) => h("td", { data: { label }, ...props }, ...children);
@@ -31,6 +29,52 @@ function row(metric) {
     cell("To", { class: "metric-day" }, metric.last),
     cell("Sources", { class: "metric-sources" }, metric.sources.join(", ")),
   );
+}
+
+/**
+ * Small charts that are loaded when they come into view, a few at a time, so that a list of a hundred metrics costs
+ * what is seen of it: load(element, signal) is called once for each element that `watch` was given and that is seen.
+ */
+export class SeenLoader {
+  #waiting = [];
+  #running = 0;
+  #control = new AbortController();
+  #observer;
+
+  constructor(load, { Observer = globalThis.IntersectionObserver } = {}) {
+    this.load = load;
+    this.#observer = new Observer(
+      (entries) => {
+        for (const { isIntersecting, target } of entries) {
+          if (!isIntersecting) continue;
+          this.#observer.unobserve(target);
+          this.#waiting.push(target);
+        }
+        this.#next();
+      },
+      { rootMargin: "200px" },
+    );
+  }
+
+  watch(element) {
+    this.#observer.observe(element);
+  }
+
+  #next() {
+    const { signal } = this.#control;
+    while (this.#running < AT_ONCE && this.#waiting.length > 0 && !signal.aborted) {
+      this.#running++;
+      this.load(this.#waiting.shift(), signal).finally(() => {
+        this.#running--;
+        this.#next();
+      });
+    }
+  }
+
+  close() {
+    this.#observer.disconnect();
+    this.#control.abort();
+  }
 }
 
 /** The last days of a metric, drawn into its row. */

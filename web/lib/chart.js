@@ -239,7 +239,7 @@ function tableOf(model) {
   const body = h("tbody");
   const more = h(
     "button",
-    { type: "button", class: "button button-small", on: { click: () => grow() } },
+    { class: "button button-small", on: { click: () => grow() } },
     "Show earlier values",
   );
   let end = points.length;
@@ -321,7 +321,7 @@ export function lineChart(options) {
   const { title = "Values", height = 240 } = options;
   const model = modelOf({ ...options, title });
   if (!model.summary)
-    return h("figure", { class: "chart chart-empty" }, h("p", { class: "muted" }, `${title}: no values in this time.`));
+    return h("figure", { class: "chart" }, h("p", { class: "muted" }, `${title}: no values in this time.`));
   const [titleId, descId] = [newId("chart-title"), newId("chart-desc")];
   const readout = h("span", { class: "chart-readout", "aria-hidden": "true" }, h("span"), h("strong"));
   const tell = (index) => [periodText(index, model.per), pointText(series.pointAt(model.points, index), model)];
@@ -356,7 +356,7 @@ const SPARK_PAD = 3;
 /** The last of a series at a glance. Decoration unless `label` names it. */
 export function sparkline(rows, { label = null, unit = "", width = SPARK_WIDTH, height = SPARK_HEIGHT } = {}) {
   const points = series.pointsOf(rows, unit).filter(series.isTrusted);
-  const props = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true", focusable: "false" };
+  const props = label ? { role: "img", "aria-label": label } : { "aria-hidden": "true" };
   const svg = s("svg", { class: "sparkline", viewBox: `0 0 ${width} ${height}`, width, height, ...props });
   if (points.length === 0) return svg;
   const [low, high] = valueRange({ points });

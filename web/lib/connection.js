@@ -43,6 +43,12 @@ export function createConnection() {
   };
 }
 
+/** Whether an error is the network's, or that of a server that is busy or unwell: it may go better later. */
+export function isPassing({ status, name, code }) {
+  if (status !== undefined) return status === 408 || status === 429 || status >= 500;
+  return name === "ConnectionError" || name === "TimeoutError" || code === "stream_incomplete";
+}
+
 /**
  * fetch, watched: what the network does is reported as "requests", and an answer of 401 goes to
  * `onUnauthorized(path)`. Given to the SDK, so that no view has to think of either.

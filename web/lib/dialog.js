@@ -36,13 +36,11 @@ export function openDialog({
     outcome = value;
     if (element.open) element.close();
   };
-  const buttons = actions.map(({ value, label, kind, disabled }, i) =>
+  const buttons = actions.map(({ value, label, kind }, i) =>
     h(
       "button",
       {
-        type: "button",
         class: ["button", kind && `button-${kind}`],
-        disabled,
         autofocus: autofocus === i,
         on: { click: () => close(value) },
       },

@@ -7,13 +7,12 @@
 //
 // props:   class (a text, or a list where what is false is left out), text, on: {event: listener},
 //          style: {"--width": "3px", color: …} (set by CSSOM, which the policy allows),
-//          data: {name: value}, ref: (element) => …, and attributes: true is an empty one, false,
-//          null and undefined are none. value, checked, selected, indeterminate and open are
-//          properties.
+//          data: {name: value}, and attributes: true is an empty one, false, null and undefined are
+//          none. value, checked and open are properties. A button is type="button" unless it says otherwise.
 // children: nodes, texts, numbers, lists of them; null, undefined and booleans are nothing.
 
 const SVG = "http://www.w3.org/2000/svg";
-const properties = new Set(["value", "checked", "selected", "indeterminate", "open", "srcObject"]);
+const properties = new Set(["value", "checked", "open"]);
 
 function classText(value) {
   return Array.isArray(value) ? value.filter(Boolean).join(" ") : value;
@@ -41,7 +40,6 @@ const special = {
 /** Sets props as h() does, on an element that is there already. */
 export function set(element, props) {
   for (const [name, value] of Object.entries(props)) {
-    if (name === "ref") continue;
     if (Object.hasOwn(special, name)) special[name](element, value);
     else if (properties.has(name) && name in element) element[name] = value;
     else if (value === true) element.setAttribute(name, name.startsWith("aria-") ? "true" : "");
@@ -67,12 +65,13 @@ function make(element, props, children) {
   // Children first: a select takes its value only once it has its options.
   element.append(...nodes(children));
   if (props) set(element, props);
-  props?.ref?.(element);
   return element;
 }
 
 export function h(tag, props, ...children) {
-  return make(document.createElement(tag), props, children);
+  const element = document.createElement(tag);
+  if (tag === "button") element.type = "button";
+  return make(element, props, children);
 }
 
 export function s(tag, props, ...children) {

@@ -22,6 +22,9 @@ export function number(value, digits = null) {
     .replace("-", "−");
 }
 
+/** With a capital, as a sentence begins. */
+export const capitalised = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
+
 /** 3 turns, 1 turn */
 export function count(n, one, many = `${one}s`) {
   return `${isMissing(n) ? NONE : numberFormat(0).format(n)} ${n === 1 ? one : many}`;

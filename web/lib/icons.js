@@ -35,7 +35,7 @@ const paths = {
 export function icon(name, props = {}) {
   return s(
     "svg",
-    { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false", ...props },
+    { class: "icon", viewBox: "0 0 24 24", "aria-hidden": "true", ...props },
     paths[name].map((d) => s("path", { d })),
   );
 }

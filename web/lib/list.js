@@ -15,8 +15,9 @@
 //          isComplete     false: there are more rows than count, nobody knows how many
 //
 // It is a list for screen readers, with each row's place in the whole, and one stop of the Tab key:
-// arrows, Page Up and Down, Home and End move within. What a row is focused by is its first link or
-// button, or the row itself.
+// arrows, Page Up and Down, Home and End move within; of a row that is higher than the view they first show
+// the rest. What a row is focused by is its first link or button, or the row itself. What scrolls by
+// itself inside of a row has its keys when it has the focus.
 
 import { h } from "./dom.js";
 import { perFrame } from "./frame.js";
@@ -24,6 +25,8 @@ import { Heights } from "./heights.js";
 
 const OVERSCAN_ROWS = 6;
 const NEAR_END_PX = 40;
+const STEP_PX = 40; // of an arrow key, within a row
+const PAGE_SHARE = 0.9; // of the view, by Page Up and Down
 
 /** The rows [first, end) that are seen, with some before and behind. */
 export function visibleRange(heights, top, viewHeight, overscan = OVERSCAN_ROWS) {
@@ -101,8 +104,10 @@ class VirtualList {
     const top = this.#heights.offset(index);
     const bottom = top + this.#heights.get(index);
     const { scrollTop, clientHeight } = this.element;
-    if (top < scrollTop) this.element.scrollTop = top;
-    else if (bottom > scrollTop + clientHeight) this.element.scrollTop = bottom - clientHeight;
+    // No further than needed; of a row that is higher than the view the edge that one comes from.
+    const [low, high] = [top, bottom - clientHeight].sort((a, b) => a - b);
+    const wanted = Math.max(low, Math.min(scrollTop, high));
+    if (wanted !== scrollTop) this.element.scrollTop = wanted;
   }
 
   destroy() {
@@ -226,9 +231,10 @@ class VirtualList {
     if (this.count > 0 && !this.element.contains(document.activeElement)) this.#focus(index);
   }
 
-  #focus(index) {
+  #focus(index, top = null) {
     const wanted = Math.max(0, Math.min(index, this.count - 1));
     this.scrollTo(wanted);
+    if (top !== null) this.element.scrollTop = top;
     this.#draw();
     const row = this.#rows.get(wanted);
     if (!row) return;
@@ -238,22 +244,34 @@ class VirtualList {
 
   #onKey(event) {
     if (event.ctrlKey || event.altKey || event.metaKey || event.shiftKey || this.count === 0) return;
-    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName)) return;
-    const { clientHeight } = this.element;
-    const byPage = (sign) => this.#heights.indexAt(this.#heights.offset(this.#active) + sign * clientHeight);
-    const moves = {
-      ArrowDown: () => this.#active + 1,
-      ArrowUp: () => this.#active - 1,
-      PageDown: () => byPage(1),
-      PageUp: () => byPage(-1),
-      Home: () => 0,
-      End: () => this.count - 1,
-    };
-    if (!Object.hasOwn(moves, event.key)) return;
+    if (/^(INPUT|TEXTAREA|SELECT)$/.test(event.target.tagName) || scrolls(event.target)) return;
+    const at = this.#active;
+    const page = this.element.clientHeight * PAGE_SHARE;
+    const ways = { ArrowDown: STEP_PX, ArrowUp: -STEP_PX, PageDown: page, PageUp: -page, Home: -Infinity, End: Infinity };
+    const way = ways[event.key];
+    if (!way) return;
     event.preventDefault();
-    this.#focus(moves[event.key]());
+    if (way === -Infinity) return this.#focus(0, 0);
+    if (way === Infinity) return this.#focus(this.count - 1, this.#heights.total);
+    if (this.#scrollInside(way)) return;
+    const far = Math.abs(way) === page ? this.#heights.indexAt(this.#heights.offset(at) + way) : at;
+    this.#focus(way > 0 ? Math.max(at + 1, far) : Math.min(at - 1, far));
+  }
+
+  /** True: there was more to see of the row that one is at, in this direction. */
+  #scrollInside(way) {
+    const { scrollTop, clientHeight } = this.element;
+    const height = this.#heights.get(this.#active);
+    const end = this.#heights.offset(this.#active) + (way > 0 ? height - clientHeight : 0);
+    const left = Math.abs(end - scrollTop);
+    // Behind its end it has been read, and one that is further away than it is high is not seen.
+    if (height <= clientHeight || left < 1 || left >= height || end > scrollTop !== way > 0) return false;
+    this.element.scrollTop += Math.sign(way) * Math.min(left, Math.abs(way));
+    return true;
   }
 }
+
+const scrolls = (element) => /auto|scroll/.test(getComputedStyle(element).overflow);
 
 function target(row) {
   return row.querySelector("a[href], button") ?? row;

@@ -4,6 +4,8 @@
 //   root.append(...renderMarkdown(text, { ranges }))
 //   const stream = markdownStream(root);  stream.update(text so far), again and again
 //
+//   const paced = pacedMarkdown(root)                the same, in a share of the time
+//
 // ranges: [{start, end, wrap(nodes) → element}], places in the text, in order and without overlap:
 // what of the text is shown inside of one is handed to `wrap`.
 // headingLevel: the level that "#" gets; the page has a first one already.
@@ -14,6 +16,7 @@ import { parseBlocks } from "./markdown_blocks.js";
 const HEADING_LEVEL = 3;
 const MAX_LEVEL = 6;
 const MAX_CHARS = 128 << 10; // what is longer is shown as plain text
+const PAUSE_FACTOR = 4; // drawing may take one part in five of the time, however long the text is
 
 const INLINE_TAGS = { em: "em", strong: "strong", del: "del" };
 
@@ -173,4 +176,32 @@ export function markdownStream(root, options) {
     lastStart = fresh.lastStart;
   }
   return { update };
+}
+
+/** A stream that draws the newest text when the last drawing is far enough in the past; cancel() forgets it. */
+export function pacedMarkdown(root, options, now = () => performance.now()) {
+  const stream = markdownStream(root, options);
+  let busyUntil = 0;
+  let timer = null;
+  let newest = "";
+
+  function draw() {
+    timer = null;
+    const begin = now();
+    stream.update(newest);
+    const end = now();
+    busyUntil = end + (end - begin) * PAUSE_FACTOR;
+  }
+  return {
+    update(text) {
+      newest = text;
+      const waitMs = busyUntil - now();
+      if (waitMs <= 0 && timer === null) draw();
+      else timer ??= setTimeout(draw, waitMs);
+    },
+    cancel() {
+      clearTimeout(timer);
+      timer = null;
+    },
+  };
 }

@@ -5,6 +5,7 @@
 import { openDialog } from "../lib/dialog.js";
 import { h, newId, replace, setText } from "../lib/dom.js";
 import { ago, number } from "../lib/format.js";
+import { once } from "../lib/once.js";
 import { byteLength, CATEGORIES, changesOf, dataOf, formOf, problemsOf, TEXT_BYTES } from "./entry.js";
 
 const COUNT_FROM = 0.75; // of the ceiling: from there on bytes are counted
@@ -69,7 +70,7 @@ class Editor {
       h(
         "div",
         { class: "dialog-actions" },
-        h("button", { type: "button", class: "button", on: { click: () => this.dialog.close(null) } }, "Cancel"),
+        h("button", { class: "button", on: { click: () => this.dialog.close(null) } }, "Cancel"),
         this.save,
       ),
     );
@@ -118,7 +119,7 @@ class Editor {
     if (wrong) return this[wrong].focus();
     this.save.disabled = true;
     try {
-      const saved = this.entry ? await this.#change() : await this.#create();
+      const saved = await (this.entry ? this.#change() : this.#create(this.#written()));
       if (saved) this.dialog.close(saved);
     } catch (error) {
       this.#show({ form: error.message });
@@ -127,10 +128,12 @@ class Editor {
     }
   }
 
-  #create() {
+  #written() {
     const { category, text } = this.form;
-    return this.app.weir.memory.create({ category, text, data: dataOf(this.form) });
+    return { category, text, data: dataOf(this.form) };
   }
+
+  #create = once((entry, options) => this.app.weir.memory.create(entry, options));
 
   /** The entry as it is then; null when there is something to choose first. */
   async #change() {
@@ -158,7 +161,6 @@ class Editor {
       h(
         "button",
         {
-          type: "button",
           class: "button button-small",
           on: {
             click: () => {

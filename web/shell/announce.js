@@ -35,8 +35,8 @@ export function toast(text, kind = "info") {
       role: kind === "error" ? "alert" : "status",
       on: { mouseenter: () => clearTimeout(timer), focusin: () => clearTimeout(timer), mouseleave: wait, focusout: wait },
     },
-    h("span", { class: "toast-text" }, text),
-    h("button", { type: "button", class: "icon-button", "aria-label": "Dismiss", on: { click: remove } }, icon("close")),
+    h("span", null, text),
+    h("button", { class: "icon-button", "aria-label": "Dismiss", on: { click: remove } }, icon("close")),
   );
   while (corner.children.length >= MAX_TOASTS) corner.firstElementChild.remove();
   corner.append(note);

@@ -2,6 +2,7 @@
 // What is shown in place of a view that could not be shown.
 
 import { h, replace } from "../lib/dom.js";
+import { capitalised } from "../lib/format.js";
 
 function headline(error) {
   if (error.status === 404) return "This is not here";
@@ -20,8 +21,7 @@ const advice = {
 
 /** What the server or the network said, as a sentence. */
 function message(error) {
-  const text = String(error.message || "Nobody knows why.");
-  const sentence = `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+  const sentence = capitalised(String(error.message || "Nobody knows why."));
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
@@ -49,7 +49,7 @@ export function showFailure(root, error, app, retry) {
       h(
         "p",
         { class: "empty-actions" },
-        !isFinal && h("button", { type: "button", class: "button button-primary", on: { click: () => retry() } }, "Try again"),
+        !isFinal && h("button", { class: "button button-primary", on: { click: () => retry() } }, "Try again"),
         h("a", { class: ["button", isFinal && "button-primary"], href: "#/ask" }, "Start page"),
       ),
     ),

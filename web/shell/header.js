@@ -10,7 +10,7 @@ const words = { connected: "Connected", reconnecting: "Reconnecting…", offline
 
 /** Made once: a status that is made anew is read out anew. */
 export function connectionBadge(connection) {
-  const text = h("span", { class: "connection-text" });
+  const text = h("span");
   const badge = h(
     "p",
     { class: "connection", role: "status" },
@@ -25,7 +25,7 @@ export function connectionBadge(connection) {
 }
 
 function themeButton() {
-  const button = h("button", { type: "button", class: "icon-button" });
+  const button = h("button", { class: "icon-button" });
   const draw = () => {
     const names = { light: "sun", dark: "moon", system: "system" };
     button.replaceChildren(icon(names[theme()]));
@@ -48,7 +48,6 @@ export function headerTools(app) {
     h(
       "button",
       {
-        type: "button",
         class: "icon-button",
         "aria-label": "Help",
         title: "Help and shortcuts (?)",
@@ -59,7 +58,7 @@ export function headerTools(app) {
     canSignOut &&
       h(
         "button",
-        { type: "button", class: "icon-button", "aria-label": "Sign out", title: "Sign out", on: { click: () => app.signOut() } },
+        { class: "icon-button", "aria-label": "Sign out", title: "Sign out", on: { click: () => app.signOut() } },
         icon("leave"),
       ),
   ];

@@ -103,7 +103,6 @@ class ApprovalCard extends Card {
       h(
         "button",
         {
-          type: "button",
           class: ["button", kind && `button-${kind}`],
           title,
           data: { scope },
@@ -119,7 +118,7 @@ class ApprovalCard extends Card {
       allow("any-args", "Allow always", `Whatever ${ask.toolName} is called with, in this session`),
       h(
         "button",
-        { type: "button", class: "button request-deny", "aria-expanded": "false", on: { click: () => this.askWhy(true) } },
+        { class: "button request-deny", "aria-expanded": "false", on: { click: () => this.askWhy(true) } },
         "Deny…",
       ),
     );
@@ -143,14 +142,14 @@ class ApprovalCard extends Card {
     };
     return h(
       "form",
-      { class: "stack request-why", on: { submit: deny } },
+      { class: "stack", on: { submit: deny } },
       h("label", { class: "label", for: id }, "Why not?"),
       this.reason,
       h(
         "div",
         { class: "request-actions" },
         h("button", { type: "submit", class: "button button-danger" }, "Deny"),
-        h("button", { type: "button", class: "button", on: { click: () => this.askWhy(false) } }, "Back"),
+        h("button", { class: "button", on: { click: () => this.askWhy(false) } }, "Back"),
       ),
     );
   }
@@ -187,7 +186,7 @@ class QuestionCard extends Card {
     const option = (text) =>
       h(
         "button",
-        { type: "button", class: ["button", text === ask.fallback && "request-default"], on: { click: () => answer(text) } },
+        { class: ["button", text === ask.fallback && "request-default"], on: { click: () => answer(text) } },
         text,
         text === ask.fallback && h("span", { class: "hint" }, " default"),
       );
@@ -203,7 +202,7 @@ class QuestionCard extends Card {
         h("button", { type: "submit", class: "button button-primary" }, "Answer"),
         h(
           "button",
-          { type: "button", class: "button", on: { click: () => this.send(() => app.weir.sessions.dismiss(ask.id)) } },
+          { class: "button", on: { click: () => this.send(() => app.weir.sessions.dismiss(ask.id)) } },
           "No answer",
         ),
       ),

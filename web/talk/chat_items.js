@@ -80,7 +80,7 @@ function replyView(options) {
   const parts = new PartsView(options);
   const privacy = h("p", { class: "privacy-note" });
   const waiting = workingNode("The reply comes");
-  const sources = h("div", { class: "reply-sources" });
+  const sources = h("div");
   const end = h("p", { class: "turn-end" });
   const meta = h("p", { class: "hint talk-meta" });
   const element = h("article", { class: "answer-row", "aria-label": "Reply" }, privacy, parts.element, waiting, sources, end, meta);

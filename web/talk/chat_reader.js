@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Reads a reply to its end, whatever the network does: what the SDK gives up is taken up again.
 
+import { isPassing } from "../lib/connection.js";
+
 const PAUSE_MS = 4000;
 
 /** Waits, or less long when the browser is back on the network. */
@@ -22,7 +24,7 @@ function pause(ms, signal) {
  * Hands every event of a reply to `on.event({id, type, data})`, once and in order. `begin(handlers)` gives the first
  * stream, `resume(lastEventId, handlers)` one that goes on behind that event. `on.open({messageId,
  * conversationId})`, `on.state("connected" | "reconnecting" | "offline")`. Resolves at the end of the
- * reply; throws what is no matter of the network, and whatever goes wrong before there is a reply.
+ * reply; throws what will not pass, and whatever goes wrong before there is a reply.
  */
 export async function readReply({ begin, resume, on, signal, pauseMs = PAUSE_MS }) {
   let lastId = null;
@@ -44,8 +46,7 @@ export async function readReply({ begin, resume, on, signal, pauseMs = PAUSE_MS 
       }
       return;
     } catch (error) {
-      const isFinal = error.status !== undefined || (error.name === "StreamError" && error.code !== "stream_incomplete");
-      if (signal.aborted || isFinal || lastId === null) throw error;
+      if (signal.aborted || !isPassing(error) || lastId === null) throw error;
     }
     on.state("offline");
     await pause(pauseMs, signal);

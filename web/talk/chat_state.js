@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // What a chat looks like, as a function of what was read and what happened: no clock, no page.
 //
-//   state = reduceChat(state, { type: "snapshot", data })        GET /v1/conversations/ID
+//   state = reduceChat(state, { type: "snapshot", data, nSaid })   GET /v1/conversations/ID, and nSaid when that was asked
 //   state = reduceChat(state, { type: "ask", text })             the user says something
 //   state = reduceChat(state, { type: "open", messageId, conversationId })   the reply has begun
 //   state = reduceChat(state, { type: "event", id, event, data })  id is "msg_…:N"
 //   state = reduceChat(state, { type: "deadline", decisionId, deadlineAt })
 //   state = reduceChat(state, { type: "failed", error })         the reply cannot be had any more
-//   … { type: "unsaid" }   what was said was refused; { type: "remembered", choice }; { type: "closed" }
+//   … { type: "unsaid", key }   what was said was refused; { type: "remembered", choice }; { type: "closed" }
 //
 // items: {kind: "said", key, text, at, isBlocked}
-//        {kind: "reply", key, messageId, parts, citations, privacy, tokenMap, usage, model, end}
+//        {kind: "reply", key, messageId, parts, citations, privacy, tokenMap, usage, model, end, isCut}
 // reply: the one that is under way, as an item; null: none is
 // parts: {kind: "text", text}, {kind: "tool", id, name, args, state, ok, result, progress}
 // ask:   the shield's question, {decisionId, findings, redactedText, provider, deadlineAt, original}
@@ -91,13 +91,19 @@ function itemOf(message, i) {
   };
 }
 
-/** Replies that were watched know more than what is kept of them. */
-function onSnapshot(state, { data }) {
-  const watched = new Map(state.items.filter((item) => item.kind === "reply" && item.messageId).map((item) => [item.messageId, item]));
+/**
+ * Replies that were watched to their end know more than what is kept of them. What was asked for before something
+ * was said does not have it.
+ */
+function onSnapshot(state, { data, nSaid = state.nSaid }) {
+  if (nSaid !== state.nSaid) return state;
+  const watched = new Map(state.items.filter((item) => item.messageId && !item.isCut).map((item) => [item.messageId, item]));
   const isRunning = (message) => state.reply !== null && message.messageId === state.reply.messageId;
   const items = data.messages
     .filter((message) => !isRunning(message))
     .map((message, i) => watched.get(message.messageId) ?? itemOf(message, i));
+  const last = state.items.at(-1);
+  if (last?.isCut && data.running) items.push(last);
   return {
     ...state,
     id: data.id,
@@ -226,11 +232,12 @@ const actions = {
     return state.ask?.decisionId === decisionId ? { ...state, ask: { ...state.ask, deadlineAt } } : state;
   },
   /** It was refused before it began: nothing was said. */
-  unsaid: (state) => ({ ...state, items: state.items.filter((item) => item !== lastSaid(state)), reply: null, ask: null }),
+  unsaid: (state, { key }) => ({ ...state, items: state.items.filter((item) => item.key !== key), reply: null, ask: null }),
   closed: (state) => ({ ...state, isClosed: true }),
   remembered: (state, { choice }) => ({ ...state, remembered: choice }),
   failed(state, { error }) {
-    return state.reply ? end(state, { end: "error", error: { code: error.code ?? "lost", message: error.message } }) : state;
+    const { code = "lost", message } = error;
+    return state.reply ? end(state, { end: "error", error: { code, message }, isCut: true }) : state;
   },
 };
 

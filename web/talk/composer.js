@@ -18,7 +18,7 @@ export class Composer {
 
   constructor({ label, placeholder, button = "Send", onSend, onError, extra = [], withText = [] }) {
     const id = newId("say");
-    const send = h("button", { type: "submit", class: "button button-primary say-send" }, icon("arrow"), h("span", null, button));
+    const send = h("button", { type: "submit", class: "button button-primary" }, icon("arrow"), h("span", null, button));
     this.#onSend = onSend;
     this.#onError = onError;
     this.#buttons = [...withText, send];

@@ -89,17 +89,12 @@ export class ConversationList {
     this.draw();
   }
 
-  setCurrent(id) {
-    this.currentId = id;
-    this.list.refresh();
-  }
-
   draw() {
     this.list.isComplete = this.hasAll;
     const isEmpty = this.rows.length === 0 && this.hasAll;
     replace(
       this.body,
-      isEmpty ? h("p", { class: "hint conversations-none" }, "None yet. What you write begins the first one.") : this.list.element,
+      isEmpty ? h("p", { class: "hint" }, "None yet. What you write begins the first one.") : this.list.element,
     );
     if (!isEmpty) this.list.update(this.rows.length);
   }

@@ -19,7 +19,7 @@ export function clockText(ms) {
  * when little time is left; `onOver` when there is none. null: the deadline is not known.
  */
 export function createCountdown({ onWarn, onOver, now = serverNow } = {}) {
-  const digits = h("span", { class: "countdown-digits" }, "–:––");
+  const digits = h("span", null, "–:––");
   const element = h("span", { class: "countdown", role: "timer", "aria-label": "Time left to answer" }, digits);
   let deadline = null;
   let timer = null;

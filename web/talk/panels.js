@@ -123,7 +123,6 @@ export class JobsPanel extends Panel {
       h(
         "button",
         {
-          type: "button",
           class: "button button-small",
           "aria-label": `Delete the scheduled prompt ${name}`,
           on: { click: () => this.remove(job, name) },
@@ -163,7 +162,6 @@ export class SkillsPanel extends Panel {
       h(
         "button",
         {
-          type: "button",
           class: "button button-small",
           "aria-label": `Remove the shortcut ${skill.name}`,
           on: { click: () => this.act(() => this.app.weir.sessions.rejectSkill(skill.id), "The shortcut is removed") },
@@ -194,7 +192,6 @@ export class SkillsPanel extends Panel {
           h(
             "button",
             {
-              type: "button",
               class: "button button-small",
               on: { click: () => this.act(() => this.app.weir.sessions.rejectSkill(skill.id), "The proposal is rejected") },
             },

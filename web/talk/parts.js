@@ -5,12 +5,12 @@
 import { h, replace, setText } from "../lib/dom.js";
 import { duration } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
-import { markdownStream } from "../lib/markdown.js";
+import { pacedMarkdown } from "../lib/markdown.js";
 import { argsLine, decisionWords, outcomeWords, prettyValue, resultLine } from "./words.js";
 
 function textView() {
   const element = h("div", { class: "md" });
-  const stream = markdownStream(element);
+  const stream = pacedMarkdown(element);
   return { element, update: ({ text }) => stream.update(text) };
 }
 
@@ -27,7 +27,7 @@ function saidView() {
 }
 
 function questionView() {
-  const question = h("p", { class: "asked-text" });
+  const question = h("p");
   const outcome = h("p", { class: "hint" });
   const element = h("div", { class: "asked" }, question, outcome);
   return {
@@ -62,7 +62,7 @@ class ToolView {
     this.name = h("code", { class: "tool-name" });
     this.line = h("span", { class: "tool-line" });
     this.took = h("span", { class: "tool-took" });
-    this.progressText = h("span", { class: "tool-progress-text" });
+    this.progressText = h("span");
     this.bar = h("progress", { class: "tool-bar", max: 100, "aria-label": "How far it is" });
     this.progress = h("div", { class: "tool-progress", hidden: true }, this.bar, this.progressText);
     this.body = h("div", { class: "tool-body" });

@@ -19,28 +19,6 @@
 // asks:   what waits for an answer: {kind: "approval" | "question", id, deadlineAt, …}
 // needsMessages: a message is there whose text only sessions/get has
 
-export const SESSION_EVENTS = Object.freeze([
-  "run_start",
-  "text_delta",
-  "thinking_delta",
-  "tool_start",
-  "tool_progress",
-  "tool_end",
-  "usage",
-  "context_meta",
-  "done",
-  "error",
-  "message_persisted",
-  "tool.approval_required",
-  "approval.resolved",
-  "clarify.request",
-  "clarify.resolved",
-  "cron.fired",
-  "mesh.changed",
-  "evolve.skill_pending",
-  "protocol.upgrade_required",
-]);
-
 export const MAX_ITEMS = 5000; // the oldest go
 const MAX_SETTLED = 100;
 
@@ -61,7 +39,6 @@ export const emptySession = Object.freeze({
   gap: null,
   mesh: null,
   upgrade: null,
-  nSkills: 0, // proposals that came by
   nUnknown: 0,
   needsMessages: false,
 });
@@ -408,7 +385,7 @@ const handlers = {
   "cron.fired": (state, { jobId, ranAt }, seq) => addNote(state, { key: `note ${seq}`, note: "cron", jobId, at: ranAt }),
   "mesh.changed": (state, { agents }) => ({ ...state, mesh: agents }),
   "evolve.skill_pending": (state, { skillId, proposedAt }, seq) =>
-    addNote({ ...state, nSkills: state.nSkills + 1 }, { key: `note ${seq}`, note: "skill", skillId, at: proposedAt }),
+    addNote(state, { key: `note ${seq}`, note: "skill", skillId, at: proposedAt }),
   "protocol.upgrade_required": (state, { serverVersion, clientVersionExpected }) => ({
     ...state,
     upgrade: { serverVersion, clientVersionExpected },

@@ -75,16 +75,18 @@ export class Review {
   #decide;
   #dialog;
   #countdown;
-  #hint = h("p", { class: "hint" }, "Without an answer nothing is sent.");
+  #deadline = null;
+  // The page's own region for what is said aside is not heard while a dialog is open.
+  #hint = h("p", { class: "hint", role: "status" }, "Without an answer nothing is sent.");
   #problem = h("p", { class: "field-problem", role: "alert" });
   #remember = h("input", { id: newId("remember"), type: "checkbox" });
   #buttons;
 
-  constructor({ ask, announce, decide }) {
+  constructor({ ask, decide }) {
     this.#decide = decide;
     this.decisionId = ask.decisionId;
     this.#countdown = createCountdown({
-      onWarn: (seconds) => announce(`${seconds} seconds left, then nothing is sent`),
+      onWarn: () => setText(this.#hint, `Little time is left: at ${clock(this.#deadline, true)} nothing is sent.`),
       onOver: () => setText(this.#hint, "The time is over: nothing is sent."),
     });
     this.#countdown.element.hidden = true;
@@ -95,7 +97,7 @@ export class Review {
   }
 
   #button({ choice, label, kind, what }) {
-    const props = { type: "button", class: ["button", kind && `button-${kind}`], title: what, data: { choice } };
+    const props = { class: ["button", kind && `button-${kind}`], title: what, data: { choice } };
     return h("button", { ...props, on: { click: () => this.#send(choice) } }, label);
   }
 
@@ -124,10 +126,11 @@ export class Review {
   }
 
   setDeadline(at) {
-    if (at === null) return;
+    if (at === this.#deadline) return;
+    this.#deadline = at;
     this.#countdown.element.hidden = false;
-    this.#countdown.setDeadline(at);
     setText(this.#hint, `Without an answer nothing is sent, at ${clock(at, true)}.`);
+    this.#countdown.setDeadline(at);
   }
 
   close() {

@@ -15,7 +15,7 @@ function textNode(text) {
   const shown = h("span", { class: "json-string" }, JSON.stringify(text.slice(0, PIECE_CHARS)));
   if (text.length <= PIECE_CHARS) return shown;
   let end = PIECE_CHARS;
-  const more = h("button", { type: "button", class: "link-button" }, `${number(text.length - end, 0)} more characters`);
+  const more = h("button", { class: "link-button" }, `${number(text.length - end, 0)} more characters`);
   more.addEventListener("click", () => {
     end += PIECE_CHARS * 10;
     shown.textContent = JSON.stringify(text.slice(0, end));
@@ -44,7 +44,7 @@ function members(value) {
       list.append(h("li", null, member(name, child, false)));
     const next = from + PIECE_MEMBERS;
     if (next >= entries.length) return;
-    const more = h("button", { type: "button", class: "link-button" }, `${number(entries.length - next, 0)} more`);
+    const more = h("button", { class: "link-button" }, `${number(entries.length - next, 0)} more`);
     const item = h("li", null, more);
     more.addEventListener("click", () => {
       item.remove();

@@ -2,15 +2,13 @@
 // The answer: as it is written, and then with a link from each number to its entry.
 
 import { h, replace, setText } from "../lib/dom.js";
-import { markdownStream, renderMarkdown } from "../lib/markdown.js";
-import { basisText } from "./basis.js";
+import { pacedMarkdown, renderMarkdown } from "../lib/markdown.js";
 import { factAddress } from "./facts.js";
-import { factValueText, placesOf, windowText } from "./numbers.js";
+import { basisText, factValueText, placesOf, windowText } from "./numbers.js";
 import { phaseOf } from "./state.js";
 import { agentName, failureText, listText, numberName, phaseText } from "./words.js";
 
 const HEADING_LEVEL = 2; // the question is the first
-const PAUSE_FACTOR = 4; // drawing may take one part in five of the time, however long the text is
 
 function numberLink(turnId, claim, sheet, nodes) {
   const fact = sheet.find((entry) => entry.claim === claim);
@@ -51,7 +49,7 @@ function failure(error, onAgain) {
     error?.request_id &&
       error.code !== "cancelled" &&
       h("p", { class: "hint" }, "Request ", h("code", null, error.request_id)),
-    h("div", null, h("button", { type: "button", class: "button", on: { click: onAgain } }, "Ask again")),
+    h("div", null, h("button", { class: "button", on: { click: onAgain } }, "Ask again")),
   );
 }
 
@@ -75,14 +73,14 @@ export function answerSection(turnId, onAgain) {
     draft,
     note,
   );
-  const stream = markdownStream(draft, { headingLevel: HEADING_LEVEL });
+  const stream = pacedMarkdown(draft, { headingLevel: HEADING_LEVEL });
   let shown = null; // the result or the error that stands there
-  let busyUntil = 0;
 
   function showEnd(state) {
     const end = state.result ?? state.error;
     if (shown === end) return;
     shown = end;
+    stream.cancel();
     phase.hidden = true;
     element.dataset.state = state.status;
     if (state.status === "failed") return replace(draft, failure(state.error, onAgain));
@@ -90,16 +88,10 @@ export function answerSection(turnId, onAgain) {
     setText(note, basisText(state.result));
     note.hidden = note.textContent === "";
   }
-  /** True: there is more to draw than was drawn now. */
   function update(state) {
-    if (state.status === "completed" || state.status === "failed") return void showEnd(state);
+    if (state.status === "completed" || state.status === "failed") return showEnd(state);
     setText(phase, workingText(state));
-    const begin = performance.now();
-    if (begin < busyUntil) return true;
     stream.update(state.draft);
-    const end = performance.now();
-    busyUntil = end + (end - begin) * PAUSE_FACTOR;
-    return false;
   }
   note.hidden = true;
   element.dataset.state = "open";

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Where a question is typed. Enter asks, Shift and Enter begin a new line.
 
-import { newIdempotencyKey } from "/sdk/client.js";
 import { h, newId, setText } from "../lib/dom.js";
 import { icon } from "../lib/icons.js";
+import { once } from "../lib/once.js";
 
 const MAX_CHARS = 20000;
 const MAX_HEIGHT = 260; // pixels; then it scrolls
@@ -35,7 +35,7 @@ export function composer({ label, placeholder, isLabelHidden = false, button = "
   });
   const problem = h("p", { id: problemId, class: "field-problem", role: "alert" });
   const send = h("button", { type: "submit", class: "button button-primary" }, icon("arrow"), button);
-  let attempt = { text: "", key: "" };
+  const put = once(ask);
 
   function fit() {
     input.style.height = "auto";
@@ -44,12 +44,11 @@ export function composer({ label, placeholder, isLabelHidden = false, button = "
   async function submit() {
     const text = input.value.trim();
     if (text === "" || send.disabled) return input.focus();
-    if (text !== attempt.text) attempt = { text, key: newIdempotencyKey() };
     send.disabled = true;
     setText(problem, "");
     input.removeAttribute("aria-invalid");
     try {
-      await ask(text, { idempotencyKey: attempt.key, maxRetries: 0 }); // somebody waits: they are told at once
+      await put(text, { maxRetries: 0 }); // somebody waits: they are told at once
     } catch (error) {
       setText(problem, problemText(error));
       input.setAttribute("aria-invalid", "true");

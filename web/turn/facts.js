@@ -3,12 +3,12 @@
 // chart of its days; a number of the answer leads to its row.
 
 import { h, newId, replace } from "../lib/dom.js";
-import { count, number } from "../lib/format.js";
+import { capitalised, count, number } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import { address } from "../lib/router.js";
 import { factChart } from "./fact_chart.js";
 import { chartOf, factGroups, factValueText, findingIdOf, windowText } from "./numbers.js";
-import { agentName, numberName, plainName, sentence } from "./words.js";
+import { agentName, numberName, plainName } from "./words.js";
 
 const SHOWN_FACTS = 150; // rows until somebody asks for all
 
@@ -37,7 +37,7 @@ function factRow(fact, context) {
   const name = hasChart
     ? h(
         "button",
-        { type: "button", class: "fact-open", "aria-expanded": "false", "aria-controls": panelId },
+        { class: "fact-open", "aria-expanded": "false", "aria-controls": panelId },
         icon("arrow", { class: "icon fact-arrow" }),
         numberName(fact.claim),
       )
@@ -90,7 +90,7 @@ function groupBody(group, rows) {
   const title = h(
     "th",
     { scope: "rowgroup", colspan: COLUMNS.length },
-    sentence(groupTitle(group)),
+    capitalised(groupTitle(group)),
     isConditional && h("span", { class: "badge badge-warn" }, "conditional"),
   );
   const lines = rows.flatMap(({ row, panel }) => [row, panel]);
@@ -191,7 +191,7 @@ export class FactSheet {
     }));
     this.#rows = groups.flatMap(({ rows }) => rows);
     const more = this.#sheet.length - visible.length;
-    const showMore = { type: "button", class: "button", on: { click: () => this.#showAll() } };
+    const showMore = { class: "button", on: { click: () => this.#showAll() } };
     replace(
       this.body,
       factTable(groups.map(({ group, rows }) => groupBody(group, rows))),

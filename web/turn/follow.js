@@ -2,6 +2,7 @@
 // Watches a turn: its events from the first one on, over as many connections as it takes, and the
 // times of its steps now and then. One stream, one request for times at once.
 
+import { serverNow } from "../lib/server_clock.js";
 import { emptyState, isOver, reduce, withTrace, withTurn } from "./state.js";
 
 const RETRY_DELAY_MS = 500;
@@ -13,7 +14,7 @@ const TRACE_SHARE = 0.1; // of the time that the turn takes: a long one is asked
 
 /** Whether it ended so long ago that asking for its events would be an error. */
 function isLongOver(turn) {
-  return isOver(turn) && Date.now() - Date.parse(turn.completed_at) > EVENTS_KEPT_MS;
+  return isOver(turn) && serverNow() - Date.parse(turn.completed_at) > EVENTS_KEPT_MS;
 }
 
 class TurnWatch {
@@ -80,6 +81,7 @@ class TurnWatch {
       for await (const event of events) this.#set(reduce(this.#state, event));
     } catch (error) {
       if (error.code !== "turn_events_expired") throw error;
+      this.on.onConnection("connected"); // it was an answer
     }
   }
 
@@ -98,7 +100,7 @@ class TurnWatch {
 
   #traceLater() {
     const { startedAt } = this.#state;
-    const tookMs = startedAt === null ? 0 : Date.now() - startedAt;
+    const tookMs = startedAt === null ? 0 : serverNow() - startedAt;
     const delay = Math.min(TRACE_LAST_MS, Math.max(TRACE_FIRST_MS, tookMs * TRACE_SHARE));
     clearTimeout(this.#timer);
     this.#timer = setTimeout(async () => {

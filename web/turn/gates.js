@@ -3,10 +3,10 @@
 // gate show when it is pointed at, focused or tapped, and Escape hides them.
 
 import { h, newId, replace } from "../lib/dom.js";
-import { number } from "../lib/format.js";
+import { capitalised, number } from "../lib/format.js";
 import { verdictBadge, verdictMark } from "./parts.js";
 import { GATES, gateVerdict, verdictOf } from "./state.js";
-import { detailName, gateName, gateQuestion, plainName, sentence } from "./words.js";
+import { detailName, gateName, gateQuestion, plainName } from "./words.js";
 
 const VERDICT_WORDS = {
   passed: "passed",
@@ -34,7 +34,7 @@ function tipContent(name, verdict, gate) {
       `${gateName(name)}: ${VERDICT_WORDS[verdict] ?? verdict}`,
     ),
     h("p", { class: "tip-question" }, gateQuestion(name)),
-    gate?.why && h("p", null, `${sentence(gate.why)}.`),
+    gate?.why && h("p", null, `${capitalised(gate.why)}.`),
     verdict === "not_reached" && h("p", null, "A gate that has to be passed failed before it."),
     numbers.length > 0 &&
       h(
@@ -77,7 +77,7 @@ function gateCell(name, finding, isEnded, tip) {
   const verdict = gateVerdict(finding, name, isEnded);
   const button = h(
     "button",
-    { type: "button", class: "gate", data: { gate: name, verdict } },
+    { class: "gate", data: { gate: name, verdict } },
     verdictMark(verdict),
     h("span", { class: "gate-name" }, gateName(name)),
     h("span", { class: "gate-verdict" }, VERDICT_WORDS[verdict] ?? verdict),
@@ -139,10 +139,10 @@ function drawFinding(card, finding, isEnded) {
     h(
       "header",
       { class: "check-head" },
-      h("h3", null, sentence(finding.claim) || finding.id),
+      h("h3", null, capitalised(finding.claim) || finding.id),
       verdictBadge(verdictOf(finding)),
     ),
-    finding.assessment && h("p", { class: "check-assessment" }, `${sentence(finding.assessment)}.`),
+    finding.assessment && h("p", { class: "check-assessment" }, `${capitalised(finding.assessment)}.`),
     grid,
     criticPart(finding.critic),
     tip.element,

@@ -45,7 +45,7 @@ export class TurnHead {
     this.title = h("h1", { class: "turn-question" }, "…");
     this.earlier = h("div");
     this.stand = h("p", { class: "turn-stand" });
-    const small = { type: "button", class: "button button-small", hidden: true, on: { click: onCancel } };
+    const small = { class: "button button-small", hidden: true, on: { click: onCancel } };
     this.cancel = h("button", small, icon("stop"), "Stop");
     const trace = h("a", { class: "button button-small", href: address(["turns", id, "trace"]) }, "Trace");
     const buttons = h("div", { class: "row" }, this.cancel, trace);

@@ -22,9 +22,8 @@ function endOf(text) {
 
 /** Text that only grows, in pieces that stay as they are. */
 function growingText() {
-  const pieces = h("div", { class: "lane-pieces" });
+  const pieces = h("div");
   const cutNote = h("button", {
-    type: "button",
     class: "button button-small lane-cut",
     hidden: true,
     on: { click: showAll },

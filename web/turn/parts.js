@@ -21,10 +21,10 @@ const SHAPES = {
     ["path", { d: "M8 8l8 8M16 8l-8 8" }],
   ],
   skipped: [
-    ["circle", { cx: 12, cy: 12, r: 9.5, class: "mark-line" }],
+    ["circle", { cx: 12, cy: 12, r: 9.5 }],
     ["path", { d: "M8 12h8" }],
   ],
-  not_reached: [["circle", { cx: 12, cy: 12, r: 9.5, class: "mark-line mark-dashed" }]],
+  not_reached: [["circle", { cx: 12, cy: 12, r: 9.5, class: "mark-dashed" }]],
   waiting: [["circle", { cx: 12, cy: 12, r: 3.5, class: "mark-dot" }]],
 };
 
@@ -33,7 +33,7 @@ export function verdictMark(verdict) {
   const shapes = SHAPES[verdict] ?? SHAPES.waiting;
   return s(
     "svg",
-    { class: `mark mark-${verdict}`, viewBox: "0 0 24 24", "aria-hidden": "true", focusable: "false" },
+    { class: `mark mark-${verdict}`, viewBox: "0 0 24 24", "aria-hidden": "true" },
     shapes.map(([tag, props]) => s(tag, props)),
   );
 }

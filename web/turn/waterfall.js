@@ -4,8 +4,7 @@
 import { h, replace, setText } from "../lib/dom.js";
 import { duration } from "../lib/format.js";
 import { usd } from "./parts.js";
-import { STEPS } from "./state.js";
-import { waterfall } from "./waterfall_rows.js";
+import { STEPS, waterfall } from "./state.js";
 import { agentName, stepName } from "./words.js";
 
 const STATUS_WORDS = {

@@ -1,19 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// What machines call things, as people read them.
+// What machines call things, as people read them. Names that read well as they are stand in no table.
+
+import { capitalised } from "../lib/format.js";
 
 const AGENTS = {
   data_science: "Data scientist",
-  domain_expert: "Domain expert",
-  health_coach: "Health coach",
-  investigator: "Investigator",
   synthesis: "Writer",
 };
 
 const GATES = {
-  sample_size: "Sample size",
-  construct_validity: "Construct validity",
-  effect_vs_noise: "Effect vs noise",
-  bootstrap: "Bootstrap",
   subgroup_consistency: "Subgroups agree",
   method_triangulation: "Methods agree",
   discriminative_power: "Discriminates",
@@ -165,12 +160,9 @@ const FAILURES = {
   ],
 };
 
-/** Begins with a capital, as a sentence does. */
-export const sentence = (text) => (text ? text[0].toUpperCase() + text.slice(1) : "");
-
 /** any_other_name → Any other name */
 export const plainName = (name) =>
-  sentence(
+  capitalised(
     String(name ?? "")
       .replace(/[_.]+/g, " ")
       .trim(),

@@ -75,7 +75,7 @@ function ideas(metrics, onPick) {
         h(
           "li",
           null,
-          h("button", { type: "button", class: "ask-idea", on: { click: () => onPick(text) } }, text),
+          h("button", { class: "ask-idea", on: { click: () => onPick(text) } }, text),
         ),
       ),
     ),

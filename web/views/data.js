@@ -105,7 +105,7 @@ export const view = {
   title: "Data",
   render(root, params, app) {
     const holdings = new Holdings(app);
-    const card = importCard(root, app, { onDone: () => holdings.reload() });
+    const card = importCard(app, { onDone: () => holdings.reload() });
     root.append(
       h("h1", null, "Data"),
       h("div", { class: "data-sections stack" }, card.element, holdings.metrics, holdings.labs),

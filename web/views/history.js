@@ -100,7 +100,10 @@ class History {
     this.app = app;
     this.signal = signal;
     this.status = status;
-    this.isBack = isReturn && kept?.owner === app.me.owner && kept?.status === status;
+    // Whoever is signed in when this is left may be somebody else.
+    this.owner = app.me.owner;
+    if (kept?.owner !== this.owner) kept = null;
+    this.isBack = isReturn && kept?.status === status;
     this.turns = this.isBack ? kept.turns : new TurnList();
     this.body = body;
     this.total = total;
@@ -200,7 +203,7 @@ class History {
   }
 
   keep() {
-    kept = { owner: this.app.me?.owner, status: this.status, turns: this.turns, top: this.list.element.scrollTop };
+    kept = { owner: this.owner, status: this.status, turns: this.turns, top: this.list.element.scrollTop };
   }
 }
 

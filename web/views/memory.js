@@ -57,14 +57,14 @@ class Memory {
   header() {
     const add = h(
       "button",
-      { type: "button", class: "button button-primary", on: { click: () => this.edit(null) } },
+      { class: "button button-primary", on: { click: () => this.edit(null) } },
       icon("plus"),
       "Add",
     );
     const lead = h("p", { class: "muted" }, "What is remembered of you, and given to your turns.");
     return h(
       "header",
-      { class: "stack memory-header" },
+      { class: "stack" },
       h("div", { class: "spread memory-head" }, h("div", null, h("h1", null, "Memory"), lead), add),
       h(
         "div",
@@ -106,7 +106,6 @@ class Memory {
       h(
         "button",
         {
-          type: "button",
           class: "icon-button",
           "aria-label": `${label}: ${shorten(entry.text, 60)}`,
           title: label,
@@ -158,21 +157,22 @@ class Memory {
     if (this.isLoading || !this.next || this.entries.length >= MAX_ENTRIES) return;
     this.isLoading = true;
     const { signal } = this.control;
+    const wasEmpty = this.shown.length === 0;
     try {
       const { items, next } = await this.page(this.next);
       const known = new Set(this.entries.map((entry) => entry.id));
       this.entries.push(...items.filter((entry) => !known.has(entry.id)));
       this.next = next;
     } catch (error) {
-      this.next = null;
+      // There are more all the same: whoever scrolls on, or searches, asks for them again.
       if (!signal.aborted) this.app.toast(`More cannot be loaded: ${error.message}`, "error");
+      return;
     } finally {
       this.isLoading = false;
     }
     if (signal.aborted) return;
-    this.filter();
-    this.list.grow(this.shown.length);
-    this.showTotal();
+    if (wasEmpty) this.draw();
+    else this.grow();
     if (this.word && this.next) this.loadMore();
   }
 
@@ -184,6 +184,13 @@ class Memory {
 
   filter() {
     this.shown = this.entries.filter((entry) => fits(entry, this.word));
+  }
+
+  grow() {
+    this.filter();
+    this.list.isComplete = !this.next;
+    this.list.grow(this.shown.length);
+    this.showTotal();
   }
 
   draw() {
@@ -202,7 +209,7 @@ class Memory {
   }
 
   nothing() {
-    if (this.word) return h("p", { class: "empty" }, `Nothing with “${shorten(this.word, 40)}” in it.`);
+    if (this.word) return h("p", { class: "empty" }, `Nothing with “${shorten(this.word, 40)}” in it${this.next ? " so far" : ""}.`);
     const what = this.category ? `No ${CATEGORIES[this.category].many.toLowerCase()} yet` : "Nothing is remembered yet";
     const why = this.category
       ? CATEGORIES[this.category].hint

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // One metric: its chart over a range of choice, by day, week or month, and who measured it.
 
-import { capitalised } from "../data/metrics_table.js";
 import { lineChart } from "../lib/chart.js";
 import { h, replace } from "../lib/dom.js";
-import { count, number, percent } from "../lib/format.js";
+import { capitalised, count, number, percent } from "../lib/format.js";
 import { address } from "../lib/router.js";
-import { dayName, dayNumber, isTrusted, pointsBetween, pointsOf, summaryOf } from "../lib/series.js";
+import { dayName, dayNumber, pointsBetween, pointsOf, summaryOf } from "../lib/series.js";
 import { valueText } from "../lib/units.js";
 
 const RANGES = [

@@ -6,6 +6,7 @@ import { h, newId, replace, setText } from "../lib/dom.js";
 import { count, dateTime, shorten } from "../lib/format.js";
 import { frameQueue } from "../lib/frame.js";
 import { icon } from "../lib/icons.js";
+import { once } from "../lib/once.js";
 import { address } from "../lib/router.js";
 import { AskCards } from "../talk/asks.js";
 import { Composer } from "../talk/composer.js";
@@ -26,11 +27,11 @@ class Head {
     this.badge = h("span", { class: "badge", role: "status" });
     this.parent = h("span", { class: "hint" });
     const button = (label, name, act, props) =>
-      h("button", { type: "button", class: "icon-button", "aria-label": label, title: label, on: { click: act }, ...props }, icon(name));
+      h("button", { class: "icon-button", "aria-label": label, title: label, on: { click: act }, ...props }, icon(name));
     this.pin = button("Pin this session", "pin", () => page.togglePin());
     this.details = h(
       "button",
-      { type: "button", class: "button button-small talk-details", "aria-expanded": "false", on: { click: () => page.toggleSide() } },
+      { class: "button button-small talk-details", "aria-expanded": "false", on: { click: () => page.toggleSide() } },
       "Details",
     );
     this.element = h(
@@ -137,11 +138,10 @@ class SessionPage {
   }
 
   makeComposer() {
-    this.stop = h("button", { type: "button", class: "button", hidden: true, on: { click: () => this.abort() } }, icon("stop"), "Stop");
+    this.stop = h("button", { class: "button", hidden: true, on: { click: () => this.abort() } }, icon("stop"), "Stop");
     this.steer = h(
       "button",
       {
-        type: "button",
         class: "button",
         hidden: true,
         title: "Told to the turn that runs, before it asks the model again",
@@ -307,18 +307,18 @@ class SessionPage {
 
   // ---- what one can do ----
 
-  async send(text) {
-    const { turnId } = await this.sessions.send({ sessionId: this.id, text });
+  send = once(async (text, options) => {
+    const { turnId } = await this.sessions.send({ sessionId: this.id, text }, options);
     this.apply({ type: "sent", turnId, text });
     this.transcript.toEnd();
-  }
+  });
 
-  async tell(text) {
-    const { ok } = await this.sessions.steer(this.id, text);
+  tell = once(async (text, options) => {
+    const { ok } = await this.sessions.steer(this.id, text, options);
     if (!ok) return this.send(text);
     this.apply({ type: "told", text });
     this.app.announce("The turn is told");
-  }
+  });
 
   async attempt(work, failure) {
     try {

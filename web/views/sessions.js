@@ -5,6 +5,7 @@ import { h, newId, replace, setText } from "../lib/dom.js";
 import { ago, count, dateTime } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import { virtualList } from "../lib/list.js";
+import { once } from "../lib/once.js";
 import { address } from "../lib/router.js";
 import { Composer } from "../talk/composer.js";
 import { JobsPanel, SkillsPanel } from "../talk/panels.js";
@@ -73,10 +74,10 @@ class SessionsPage {
   }
 
   composer() {
-    const begin = async (text) => {
-      const { sessionId } = await this.sessions.send({ text });
+    const begin = once(async (text, options) => {
+      const { sessionId } = await this.sessions.send({ text }, options);
       this.app.go(address(["sessions", sessionId]));
-    };
+    });
     return new Composer({
       label: "First message of a new session",
       placeholder: "Begin a new session: ask, or say what shall be done…",
@@ -177,7 +178,7 @@ class SessionsPage {
   }
 
   nothing() {
-    if (this.query) return h("p", { class: "muted session-none" }, `Nothing was found for “${this.query}”.`);
+    if (this.query) return h("p", { class: "muted" }, `Nothing was found for “${this.query}”.`);
     return h(
       "div",
       { class: "empty" },

@@ -4,17 +4,13 @@
 
 import { ConnectionError } from "/sdk/index.js";
 import { h, newId, replace } from "../lib/dom.js";
-import { duration } from "../lib/format.js";
-
-function sentence(text) {
-  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}.`;
-}
+import { capitalised, duration } from "../lib/format.js";
 
 /** Why it did not work, for somebody who can do something about it. */
 function complaint(error, whatWasTried) {
   // Which of the things that end a link it was, only the server knows.
   if (error.status === 401 && whatWasTried === "link")
-    return `${sentence(error.message)} “weir key link” makes another one; or paste a key.`;
+    return `${capitalised(error.message)}. “weir key link” makes another one; or paste a key.`;
   if (error.status === 401) return "This key is not known here, or it is no longer good. Look whether it was pasted as a whole.";
   if (error.status === 403) return "This cannot be used to sign in here: a key of this server's own is needed.";
   if (error.status === 429) {
@@ -38,7 +34,7 @@ function keyField(id, describedBy) {
     required: true,
     "aria-describedby": describedBy,
   });
-  const toggle = h("button", { type: "button", class: "button button-small", "aria-pressed": "false" }, "Show");
+  const toggle = h("button", { class: "button button-small", "aria-pressed": "false" }, "Show");
   toggle.addEventListener("click", () => {
     const isShown = field.type === "text";
     field.type = isShown ? "password" : "text";
@@ -85,9 +81,9 @@ function form(app, { next, noteId }) {
   return { element, field };
 }
 
-/** True when the link has signed somebody in. Its token goes from the address at once: it is used up. */
+/** Why the link has signed nobody in; null: it has. Its token goes from the address at once: it is used up. */
 async function followLink(app, token) {
-  history.replaceState(history.state, "", "#/ask");
+  history.replaceState(history.state, "", "#/signin");
   try {
     await app.weir.auth.logInByLink(token);
     await app.signedIn();
@@ -97,19 +93,20 @@ async function followLink(app, token) {
   }
 }
 
-function alreadyIn(root, app) {
+function alreadyIn(root, app, note) {
   const isOpen = app.me.access === "open";
   root.append(
     h(
       "section",
       { class: "signin card" },
       h("h1", null, isOpen ? "No key is needed" : "You are signed in"),
+      note && h("p", { class: "notice notice-warn", role: "alert" }, note),
       h("p", null, isOpen ? "This server is open to everybody who can reach it." : `as ${app.me.owner}.`),
       h(
         "div",
         { class: "row" },
         h("a", { class: "button button-primary", href: "#/ask" }, "Ask a question"),
-        !isOpen && h("button", { type: "button", class: "button", on: { click: () => app.signOut() } }, "Sign out"),
+        !isOpen && h("button", { class: "button", on: { click: () => app.signOut() } }, "Sign out"),
       ),
     ),
   );
@@ -122,9 +119,10 @@ export const view = {
     if (params.token) {
       root.append(h("p", { class: "signin muted", role: "status" }, "Signing in…"));
       note = await followLink(app, params.token);
-      if (note === null || app.me) return app.go("/ask");
+      if (note === null) return app.go("/ask", { replace: true });
       replace(root);
-    } else if (app.me) return alreadyIn(root, app);
+    }
+    if (app.me) return alreadyIn(root, app, note);
     const noteId = newId("note");
     const { element, field } = form(app, { next: params.next ?? "/ask", noteId: note && noteId });
     root.append(

@@ -2,7 +2,7 @@
 // How an answer came about: every step of a turn with its times, its cost and what went in and out.
 
 import { h, replace, setText } from "../lib/dom.js";
-import { count, dateTime, duration } from "../lib/format.js";
+import { capitalised, count, dateTime, duration } from "../lib/format.js";
 import { virtualList } from "../lib/list.js";
 import { address } from "../lib/router.js";
 import { jsonView } from "../trace/json_view.js";
@@ -12,7 +12,6 @@ const ROW_PX = 36;
 const REFRESH_MS = 2000; // while the turn runs
 const INDENT_PX = 16;
 
-const capitalised = (text) => text.charAt(0).toUpperCase() + text.slice(1);
 const lasted = (span) => (span.start === null || span.end === null ? null : span.end - span.start);
 const isRunning = (trace) => trace.status === "queued" || trace.status === "running";
 
@@ -57,7 +56,7 @@ class TracePage {
   constructor(root, app, id) {
     Object.assign(this, { root, app, id, spans: [], shown: [], closed: new Set(), word: "", selected: "turn" });
     this.question = h("p", { class: "trace-question" });
-    this.head = h("div", { class: "row trace-head" });
+    this.head = h("div", { class: "row" });
     this.detail = h("section", { class: "card stack trace-detail", "aria-label": "The chosen span", tabindex: -1 });
     this.list = virtualList({
       label: "Spans",
@@ -79,7 +78,7 @@ class TracePage {
       on: { input: (event) => this.search(event.target.value.trim()) },
     });
     const fold = (label, act) =>
-      h("button", { type: "button", class: "button button-small", on: { click: act } }, label);
+      h("button", { class: "button button-small", on: { click: act } }, label);
     const tools = h(
       "div",
       { class: "row trace-tools" },
@@ -152,7 +151,6 @@ class TracePage {
     const name = h(
       "button",
       {
-        type: "button",
         class: "trace-name",
         "aria-expanded": span.hasChildren ? String(isOpen) : null,
         "aria-current": isChosen ? "true" : null,
@@ -191,7 +189,7 @@ class TracePage {
       ),
       h(
         "span",
-        { class: "num trace-lasts", "aria-hidden": "true" },
+        { class: "num", "aria-hidden": "true" },
         lasted(span) === null ? "" : duration(lasted(span)),
       ),
       h("span", { class: "num trace-cost", "aria-hidden": "true" }, span.costUsd > 0 ? dollars(span.costUsd) : ""),

@@ -4,6 +4,7 @@
 
 import { h, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frame.js";
+import { serverNow } from "../lib/server_clock.js";
 import { answerSection } from "../turn/answer.js";
 import { composer } from "../turn/composer.js";
 import { FactSheet } from "../turn/facts.js";
@@ -55,7 +56,7 @@ function lostNotice(error, onAgain) {
     "div",
     { class: "notice notice-bad stack turn-lost", role: "alert" },
     h("p", null, `The turn cannot be followed at the moment: ${error.message}`),
-    h("div", null, h("button", { type: "button", class: "button", on: { click: onAgain } }, "Try again")),
+    h("div", null, h("button", { class: "button", on: { click: onAgain } }, "Try again")),
   );
 }
 
@@ -82,7 +83,7 @@ async function cancelTurn(app, id, button) {
 
 /** The parts of the page, drawn from the state. */
 function makePage(root, id, app) {
-  const page = { state: emptyState, turn: null, skewMs: 0, wanted: null };
+  const page = { state: emptyState, turn: null, wanted: null };
   const parts = {
     head: new TurnHead(app, id, () => cancelTurn(app, id, parts.head.cancel)),
     notice: h("div"),
@@ -115,10 +116,11 @@ function makePage(root, id, app) {
   page.draw = perFrame(() => {
     const { state, turn } = page;
     if (turn) say(state);
-    const now = Math.max(Date.now() - page.skewMs, state.lastAt ?? 0);
+    // Their clocks are known within a second or two, and no bar ends before it begins.
+    const now = Math.max(serverNow(), state.lastAt ?? 0);
     top.update(state, turn, now);
     cost.update(state.costWarning, isOver(state));
-    const hasMore = answer.update(state);
+    answer.update(state);
     lanes.update(state.agents);
     checks.update(state.findings, isOver(state));
     if (state.result) facts.update(state.result, state.findings);
@@ -126,7 +128,6 @@ function makePage(root, id, app) {
     follow.hidden = state.status !== "completed";
     if (page.wanted && state.result) facts.select(page.wanted);
     if (state.result) page.wanted = null;
-    if (hasMore) page.draw();
   });
   return Object.assign(page, { notice, facts });
 }
@@ -143,8 +144,6 @@ export const view = {
     };
     const watch = followTurn(app.weir, id, {
       onState(state, turn) {
-        // A clock that is behind the server's would draw bars that end before they begin.
-        if (state.lastAt !== null) page.skewMs = Math.min(page.skewMs, Date.now() - state.lastAt);
         Object.assign(page, { state, turn });
         page.draw();
       },
@@ -157,6 +156,11 @@ export const view = {
           lostNotice(error, () => (replace(page.notice), watch.resume())),
         );
       },
+    });
+    // A link to where one is already changes no address.
+    root.addEventListener("click", ({ target }) => {
+      const { hash } = target.closest("a.number") ?? {};
+      if (hash === location.hash) app.go(hash);
     });
     const ticker = setInterval(() => !isOver(page.state) && page.draw(), TICK_MS);
     select(params);

@@ -180,3 +180,33 @@ test("a reply that cannot be had any more ends with why", () => {
   assert.deepEqual([state.reply, state.items[1].end, state.items[1].error.code], [null, "error", "conflict"]);
   assert.equal(reduceChat(emptyChat, { type: "failed", error: {} }), emptyChat);
 });
+
+test("a reply that was cut gives way to the whole one, and stays where there is none", () => {
+  const cut = reduceChat(play(open, ["token", { text: "Ha" }]), { type: "failed", error: { code: "gone", message: "gone" } });
+  const said = { role: "user", content: "Mail ann@example.org" };
+  const read = (messages, more) => reduceChat(cut, snapshot(messages, more)).items;
+  const whole = read([said, { role: "assistant", content: "Half and more", messageId: M }])[1];
+  assert.deepEqual([whole.end, whole.parts], ["done", [{ kind: "text", text: "Half and more" }]]);
+  assert.deepEqual(read([said], { running: true })[1], cut.items[1]);
+  // What the server itself has ended with an error is known better by whoever watched.
+  const ended = play(open, ["error", { code: "cancelled", message: "stopped" }]);
+  const kept = { role: "assistant", content: "", messageId: M, incomplete: true };
+  assert.equal(reduceChat(ended, snapshot([said, kept])).items[1], ended.items[1]);
+});
+
+test("messages that were asked for before something was said do not take it back", () => {
+  const before = reduceChat(emptyChat, snapshot([{ role: "user", content: "First" }]));
+  const state = reduceChat(before, { type: "ask", text: "Second" });
+  const late = { ...snapshot([{ role: "user", content: "First" }]), nSaid: before.nSaid };
+  assert.equal(reduceChat(state, late), state);
+  const known = { ...snapshot([{ role: "user", content: "Third" }]), nSaid: state.nSaid };
+  assert.equal(reduceChat(state, known).items[0].text, "Third");
+});
+
+test("what was refused is unsaid, and nothing else", () => {
+  const first = reduceChat(emptyChat, { type: "ask", text: "First" });
+  const { key } = first.items[0];
+  const second = reduceChat(first, { type: "ask", text: "Second" });
+  const { items, reply } = reduceChat(second, { type: "unsaid", key });
+  assert.deepEqual([items.map(({ text }) => text), reply], [["Second"], null]);
+});

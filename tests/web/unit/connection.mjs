@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createConnection, watchedFetch } from "../../../web/lib/connection.js";
+import { createConnection, isPassing, watchedFetch } from "../../../web/lib/connection.js";
 
 test("the worst of all states is shown, and each change once", () => {
   const connection = createConnection();
@@ -51,4 +51,13 @@ test("a request that the page itself has given up says nothing about the server"
   );
   await assert.rejects(fetch("http://weir.example/", { signal: control.signal }));
   assert.equal(connection.state, "connected");
+});
+
+test("what may go better later is told from what will not", async () => {
+  const { ConnectionError, TimeoutError, StreamError, AbortError, ApiError } = await import("../../../sdk/js/src/errors.js");
+  const passing = [new ConnectionError("x"), new TimeoutError("x"), new StreamError("x", { code: "stream_incomplete" })];
+  const final = [new AbortError(), new StreamError("x", { code: "conflict" }), new TypeError("x")];
+  const answers = (...statuses) => statuses.map((status) => new ApiError("x", { status }));
+  for (const error of [...passing, ...answers(408, 429, 500, 503)]) assert.ok(isPassing(error), error);
+  for (const error of [...final, ...answers(0, 400, 401, 404, 409, 410)]) assert.ok(!isPassing(error), error);
 });

@@ -5,8 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { groupResults, nameOf } from "../../../web/data/labs_table.js";
-import { sourcesOf } from "../../../web/data/metrics_table.js";
-import { SeenLoader } from "../../../web/data/sparks.js";
+import { SeenLoader, sourcesOf } from "../../../web/data/metrics_table.js";
 import { choiceOf, sourceCounts } from "../../../web/views/metric.js";
 
 test("results are grouped by test, the newest first", () => {

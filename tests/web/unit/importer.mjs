@@ -9,11 +9,14 @@ import { Importer, MAX_FILES, MAX_KEPT } from "../../../web/data/importer.js";
 const file = (name, size = 100) => ({ name, size });
 const summary = { new: 3, duplicates: 0 };
 
-function problem(code, message = code) {
-  return Object.assign(new Error(message), { code });
+function problem(code, message = code, more = {}) {
+  return Object.assign(new Error(message), { code, ...more });
 }
 
-/** A server on which every import succeeds at once, unless `over` says otherwise. */
+const lost = () => problem("io_error", "the connection was lost", { name: "ConnectionError" });
+const unknown = () => problem("invalid_token", "nobody", { name: "AuthenticationError", status: 401 });
+
+/** A server on which every import succeeds at once and everybody is somebody, unless `over` says otherwise. */
 function serverOf(over = {}) {
   const calls = [];
   const data = {
@@ -28,11 +31,11 @@ function serverOf(over = {}) {
       return over.retrieve(id);
     },
   };
-  return { calls, weir: { data } };
+  return { calls, weir: { data, auth: { whoami: async () => over.whoami?.() } } };
 }
 
 function importerOn(server) {
-  const importer = new Importer({ sleep: async () => {} });
+  const importer = new Importer({ sleep: () => new Promise(setImmediate) });
   importer.use({ weir: server.weir, owner: "me", connection: null });
   const states = [];
   importer.subscribe(
@@ -212,11 +215,87 @@ test("there are ceilings on what waits and on what is kept", async () => {
   assert.ok(importer.items.length <= MAX_KEPT + 1);
 });
 
-test("another person sees nothing of it", async () => {
-  const server = serverOf();
+/** Throws these, one by one, and then nothing more. */
+const failing = (...errors) => () => {
+  if (errors.length > 0) throw errors.shift();
+};
+
+test("what the network cuts is sent again when the server is heard, and the others wait for that", async () => {
+  const unheard = failing(lost(), lost());
+  let nAsked = 0;
+  const server = serverOf({ import: failing(lost(), lost()), whoami: () => (nAsked++, unheard()) });
+  const { importer, states, ended } = importerOn(server);
+  importer.add([file("a"), file("b")]);
+  await ended();
+  assert.deepEqual([server.calls, nAsked], [["a", "a", "a", "b"], 4]);
+  assert.deepEqual(states, ["a sending", "a reading", "a done", "b sending", "b reading", "b done"]);
+});
+
+test("a file that is never taken although the server is heard fails, and keeps nobody", async () => {
+  const server = serverOf({ import: (item) => item.name === "a" && failing(lost())() });
+  const { importer, ended } = importerOn(server);
+  importer.add([file("a"), file("b")]);
+  await ended();
+  assert.deepEqual(server.calls, ["a", "a", "a", "b"]);
+  assert.deepEqual(
+    importer.items.map((item) => [item.state, item.error?.code]),
+    [
+      ["failed", "io_error"],
+      ["done", undefined],
+    ],
+  );
+});
+
+test("an import that runs is followed over any failure that passes", async () => {
+  const cut = failing(lost(), problem("http_503", "not now", { status: 503 }), unknown());
+  const server = serverOf({ events: () => (cut(), [{ type: "import.completed", data: summary }]) });
+  const { importer, states, ended } = importerOn(server);
+  importer.add([file("a")]);
+  await ended();
+  assert.deepEqual(states, ["a sending", "a reading", "a done"]);
+});
+
+test("an import whose events are gone says itself how it ended, when it can be asked", async () => {
+  const gone = problem("not_found", "gone", { status: 404 });
+  const unheard = failing(lost());
+  const server = serverOf({ events: () => failing(gone)(), retrieve: () => (unheard(), { status: "completed", summary }) });
   const { importer, ended } = importerOn(server);
   importer.add([file("a")]);
   await ended();
+  assert.deepEqual([importer.items[0].state, importer.items[0].summary], ["done", summary]);
+});
+
+test("what somebody queued waits while nobody is signed in", async () => {
+  let isKnown = false;
+  let nRefused = 0;
+  const refuse = () => {
+    if (isKnown) return;
+    nRefused++;
+    throw unknown();
+  };
+  const server = serverOf({ import: refuse, whoami: () => (isKnown || use(null), refuse()) });
+  const { importer, ended } = importerOn(server);
+  const use = (owner) => importer.use({ weir: server.weir, owner, connection: null });
+  importer.add([file("a"), file("b")]);
+  for (let i = 0; i < 10; i++) await new Promise(setImmediate);
+  assert.deepEqual([server.calls, nRefused, importer.isHolding], [["a"], 2, true]);
+  isKnown = true;
+  use("me");
+  await ended();
+  assert.deepEqual(server.calls, ["a", "a", "b"]);
+});
+
+test("another person sees nothing of it, and hears of nothing", async () => {
+  const server = serverOf({
+    import: (item, { signal }) =>
+      item.name === "b" && new Promise((_, reject) => signal.addEventListener("abort", () => reject(problem("aborted")))),
+  });
+  const { importer, states } = importerOn(server);
+  importer.add([file("a"), file("b"), file("c")]);
+  while (states.at(-1) !== "b sending") await new Promise(setImmediate);
+  importer.use({ weir: server.weir, owner: null, connection: null });
+  assert.ok(importer.isHolding);
   importer.use({ weir: server.weir, owner: "you", connection: null });
-  assert.deepEqual(importer.items, []);
+  await new Promise(setImmediate);
+  assert.deepEqual([importer.items, states.at(-1), server.calls], [[], "b sending", ["a", "b"]]);
 });

@@ -5,7 +5,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 
 import { h } from "../../../web/lib/dom.js";
-import { markdownStream, renderMarkdown } from "../../../web/lib/markdown.js";
+import { markdownStream, pacedMarkdown, renderMarkdown } from "../../../web/lib/markdown.js";
 import { parseBlocks } from "../../../web/lib/markdown_blocks.js";
 import { installDocument } from "../harness/document.mjs";
 
@@ -259,6 +259,24 @@ test("blocks that stand stay the same elements", () => {
   stream.update("one\n\ntwo three\n\nfour");
   assert.equal(root.childNodes[0], first);
   assert.equal(root.inner, "<p>one</p><p>two three</p><p>four</p>");
+});
+
+test("drawing takes a share of the time: what comes too soon is drawn later, and only the newest of it", (t) => {
+  t.mock.timers.enable({ apis: ["setTimeout"] });
+  let ms = 0;
+  const now = () => (ms += 5); // each look at the clock, so each drawing takes 5
+  const root = document.createElement("div");
+  const stream = pacedMarkdown(root, {}, now);
+  stream.update("one");
+  assert.equal(root.inner, "<p>one</p>");
+  for (const text of ["one two", "one two three"]) stream.update(text);
+  assert.equal(root.inner, "<p>one</p>");
+  t.mock.timers.tick(20);
+  assert.equal(root.inner, "<p>one two three</p>");
+  stream.update("one two three four");
+  stream.cancel();
+  t.mock.timers.tick(1000);
+  assert.equal(root.inner, "<p>one two three</p>");
 });
 
 const MANY = 50_000;

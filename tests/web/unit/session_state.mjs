@@ -1,7 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { emptySession, handledEvents, MAX_ITEMS, reduceSession, SESSION_EVENTS, turnOf } from "../../../web/talk/session_state.js";
+import { emptySession, handledEvents, MAX_ITEMS, reduceSession, turnOf } from "../../../web/talk/session_state.js";
+
+// docs/sessions.md
+const EVENTS = [
+  "run_start",
+  "text_delta",
+  "thinking_delta",
+  "tool_start",
+  "tool_progress",
+  "tool_end",
+  "usage",
+  "context_meta",
+  "done",
+  "error",
+  "message_persisted",
+  "tool.approval_required",
+  "approval.resolved",
+  "clarify.request",
+  "clarify.resolved",
+  "cron.fired",
+  "mesh.changed",
+  "evolve.skill_pending",
+  "protocol.upgrade_required",
+];
 
 const A = "01M7JD1B4BNYJSJEFGZTFJCBKA";
 const B = "01M7JD1B4BNYJSJEFGZTFJCBKB";
@@ -69,8 +92,7 @@ const kinds = (state) => state.items.map((item) => item.kind).join(" ");
 const partKinds = (turn) => turn.parts.map((part) => part.kind).join(" ");
 
 test("every type of event has a handler, and no other has", () => {
-  assert.deepEqual([...handledEvents].sort(), [...SESSION_EVENTS].sort());
-  assert.equal(SESSION_EVENTS.length, 19);
+  assert.deepEqual([...handledEvents].sort(), [...EVENTS].sort());
 });
 
 test("names of a turn's parts have its ULID", () => {
@@ -355,7 +377,7 @@ test("what is nobody's turn", () => {
     { type: "evolve.skill_pending", skillId: "skl_1", personalityId: null, proposedAt: "2026-11-16T07:00:00Z" },
   );
   assert.deepEqual(state.mesh, agents);
-  assert.deepEqual([state.nSkills, state.items[0].note, state.items[0].skillId], [1, "skill", "skl_1"]);
+  assert.deepEqual([state.items[0].note, state.items[0].skillId], ["skill", "skl_1"]);
   const old = reduceSession(state, {
     type: "event",
     seq: 0,

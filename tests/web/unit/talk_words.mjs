@@ -122,8 +122,9 @@ function play(...streams) {
   return { reading, asked, seen, control };
 }
 
+const lost = Object.assign(new Error("lost"), { name: "ConnectionError" });
+
 test("a reply is read to its end, however often the network fails", async () => {
-  const lost = new Error("lost");
   const { reading, asked, seen } = play({ events: [1, 2], error: lost }, { head: false, error: lost }, { events: [3] });
   await reading;
   assert.deepEqual(asked, ["begin", "msg_1:2", "msg_1:2"]);
@@ -139,9 +140,16 @@ test("a reply that came without its end is read on", async () => {
 });
 
 test("a reply whose beginning was heard and no more is gone on with from its first event", async () => {
-  const { reading, asked } = play({ error: new Error("lost") }, { events: [1] });
+  const { reading, asked } = play({ error: lost }, { events: [1] });
   await reading;
   assert.deepEqual(asked, ["begin", "msg_1:0"]);
+});
+
+test("a server that is busy or unwell in mid-reply is asked again", async () => {
+  const unwell = [408, 429, 500, 503].map((status) => ({ events: [1], error: Object.assign(new Error("later"), { status }) }));
+  const { reading, asked } = play(...unwell, { events: [2] });
+  await reading;
+  assert.deepEqual(asked, ["begin", ...unwell.map(() => "msg_1:1")]);
 });
 
 test("what the server refuses is told, and not tried again", async () => {
@@ -153,7 +161,8 @@ test("what the server refuses is told, and not tried again", async () => {
     [{ events: [1], error: refused }],
     [{ events: [1], error: redirected }],
     [{ events: [1], error: odd }],
-    [{ head: false, error: new Error("never there") }],
+    [{ events: [1], error: new TypeError("a mistake of our own") }],
+    [{ head: false, error: lost }],
   ]) {
     const { reading, asked } = play(...streams);
     await assert.rejects(reading, streams[0].error);

@@ -18,6 +18,7 @@ const TURN = {
 const RESULT = { answer: "It is 7.", numbers: [], fact_sheet: [], agents_used: [], validator: {} };
 const DONE = { ...TURN, status: "completed", completed_at: new Date().toISOString(), result: RESULT };
 const thought = (id, delta) => ({ id, type: "agent.thought", data: { agent: "a", delta } });
+const LOST = "the connection is lost";
 const END = { id: 4, type: "turn.completed", data: { result: RESULT } };
 
 /** A promise that is settled from outside. */
@@ -57,6 +58,10 @@ function fakeWeir() {
           while (waiting.length > 0) {
             const event = waiting.shift();
             if (event instanceof Error) throw event;
+            if (event === LOST) {
+              options.onReconnect();
+              continue;
+            }
             yield event;
             if (event.type === "turn.completed") return;
           }
@@ -122,6 +127,19 @@ test("a turn whose events are gone is told by itself and its trace", async () =>
   await seen.until((state) => state.agents.length === 1);
   assert.equal(seen.state.status, "completed");
   assert.deepEqual(seen.state.result, RESULT);
+  seen.control.stop();
+});
+
+test("events that are gone when they are asked for again are an answer of a server that is there", async () => {
+  const weir = fakeWeir();
+  const seen = watch(weir);
+  weir.push(thought(1, "one"));
+  await seen.until((state) => state.lastId === 1);
+  weir.turn = DONE;
+  weir.trace.resolve({ steps: [], findings: [] });
+  weir.push(LOST, Object.assign(new Error("gone"), { code: "turn_events_expired", status: 404 }));
+  await seen.until((state) => state.status === "completed");
+  assert.deepEqual(seen.connection.slice(-2), ["reconnecting", "connected"]);
   seen.control.stop();
 });
 

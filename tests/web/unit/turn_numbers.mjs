@@ -4,8 +4,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { basisText } from "../../../web/turn/basis.js";
 import {
+  basisText,
   chartOf,
   factGroups,
   factValueText,

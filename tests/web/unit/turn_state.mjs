@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A turn out of its events: web/turn/state.js and web/turn/waterfall_rows.js.
+// A turn out of its events: web/turn/state.js.
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
@@ -11,12 +11,13 @@ import {
   isOver,
   phaseOf,
   reduce,
-  reduceAll,
   verdictOf,
+  waterfall,
   withTrace,
   withTurn,
 } from "../../../web/turn/state.js";
-import { waterfall } from "../../../web/turn/waterfall_rows.js";
+
+const reduceAll = (state, events) => events.reduce(reduce, state);
 
 const AT = "2026-11-16T14:42:5";
 const RESULT = {
