@@ -113,6 +113,25 @@ enum weir_status asker_end(struct asker *a, enum weir_status st)
     return st;
 }
 
+enum weir_status asker_end_output(struct asker *a, enum weir_status st, bool waits,
+                                  struct weir_buf *out)
+{
+    st = asker_end(a, waits ? WEIR_OK : st);
+    if (st == WEIR_OK) st = weir_buf_status(out);
+    if (waits) st = WEIR_PENDING;
+    if (st != WEIR_OK) weir_buf_fini(out);
+    return st;
+}
+
+struct flow_failure asker_failure(const struct asker *a, enum weir_status code, const char *why)
+{
+    struct flow_failure f = {.code = code, .is_final = !weir_status_is_retryable(code)};
+    snprintf(f.message, sizeof f.message, "%s", why);
+    if (a->has_failed) f = a->failure;
+    if (f.code == WEIR_UPSTREAM) f.is_final = true;
+    return f;
+}
+
 /* ---- events ---- */
 
 void asker_emit(struct asker *a, const char *type, struct weir_slice json)

@@ -89,6 +89,14 @@ void asker_fini(struct asker *a);
 bool asker_begin(struct asker *a);
 /* With what the pass came to: what has become of it; see a->failure if a->has_failed. */
 WEIR_MUST_CHECK enum weir_status asker_end(struct asker *a, enum weir_status st);
+/*
+ * The same for a pass that makes one output, and may wait for somebody else than a model:
+ * WEIR_PENDING then, whatever it came to. The output is kept with WEIR_OK alone.
+ */
+WEIR_MUST_CHECK enum weir_status asker_end_output(struct asker *a, enum weir_status st, bool waits,
+                                                  struct weir_buf *out);
+/* Of an attempt that ended with this. What a model has said is not asked for by a next attempt. */
+struct flow_failure asker_failure(const struct asker *a, enum weir_status code, const char *why);
 
 /*
  * The answer is valid until asker_end(). WEIR_PENDING and all else: the pass returns at once.

@@ -450,21 +450,11 @@ static bool next_token(void *attempt, struct weir_buf *json)
     return asker_next_text(&a->asker, json);
 }
 
-/* What has been shown is not shown again: only what came before it is tried again. */
-static struct flow_failure failure_of(const struct attempt *a)
-{
-    struct flow_failure f = {.code = a->status, .is_final = !weir_status_is_retryable(a->status)};
-    memcpy(f.message, a->why, sizeof f.message);
-    if (a->asker.has_failed) f = a->asker.failure;
-    if (f.code == WEIR_UPSTREAM) f.is_final = true;
-    return f;
-}
-
 static void join(struct flow_step *s)
 {
     struct attempt *a = flow_data(s);
     struct chats *c = a->chats;
-    struct flow_failure failure = failure_of(a);
+    struct flow_failure failure = asker_failure(&a->asker, a->status, a->why);
     if (a->status == WEIR_OK) flow_done(s, weir_buf_slice(&a->out));
     else flow_fail(s, &failure);
     pthread_mutex_lock(&c->lock);
@@ -483,12 +473,7 @@ static void run_part(struct flow_step *s, size_t i)
     }
     weir_buf_init(&a->out, FLOW_OUTPUT_BYTES);
     enum weir_status st = run_pass(a, flow_part_arena(s, i));
-    if (a->is_waiting) st = WEIR_OK;
-    a->status = asker_end(&a->asker, st);
-    if (a->status == WEIR_OK) a->status = weir_buf_status(&a->out);
-    if (a->is_waiting) a->status = WEIR_PENDING;
-    if (a->status == WEIR_OK) return;
-    weir_buf_fini(&a->out);
+    a->status = asker_end_output(&a->asker, st, a->is_waiting, &a->out);
     if (a->status == WEIR_PENDING && a->is_waiting) flow_part_rest(s, i);
     else if (a->status == WEIR_PENDING) flow_part_wait(s, i);
 }
