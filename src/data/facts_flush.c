@@ -112,11 +112,16 @@ static enum weir_status put_sources_and_index(struct flush *x)
     return st;
 }
 
-static void settle_news(struct flush *x)
+static int64_t next_version(int64_t version, int64_t made)
+{
+    return version > 0 ? version + 1 : made;
+}
+
+static void settle_news(struct flush *x, int64_t made)
 {
     struct facts *f = x->f;
-    if (f->has_source_news) f->sources_version++;
-    if (x->has_index_news) f->index_version++;
+    if (f->has_source_news) f->sources_version = next_version(f->sources_version, made);
+    if (x->has_index_news) f->index_version = next_version(f->index_version, made);
     f->has_source_news = x->has_index_news = false;
     for (size_t i = 0; i < f->n_sources; i++) f->known[i]->is_new = false;
 }
@@ -146,8 +151,9 @@ static enum weir_status emit(struct flush *x, struct commit *commit)
     daily_free_all(x);
     arena_reset(&x->ids);
     if (!commit) return WEIR_OK;
-    st = store_commit_wait(x->f->store, commit).status;
-    if (st == WEIR_OK) settle_news(x);
+    struct commit_result result = store_commit_wait(x->f->store, commit);
+    st = result.status;
+    if (st == WEIR_OK) settle_news(x, result.made);
     return st == WEIR_EXISTS || st == WEIR_NOT_FOUND ? WEIR_CONFLICT : st;
 }
 

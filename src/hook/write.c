@@ -43,6 +43,7 @@ static void on_written(void *user, const struct commit_result *result)
     struct writing *all = w->all;
     pthread_mutex_lock(&all->lock);
     w->subscription->written = result->status;
+    if (result->status == WEIR_OK) w->subscription->version = result->version;
     if (--all->n_left == 0) pthread_cond_signal(&all->changed);
     pthread_mutex_unlock(&all->lock);
 }
@@ -83,7 +84,7 @@ static void add_event(struct hooks *h, struct write *w)
         w->has_event = true;
         w->append = (struct stream_append){.name = s->config.wake_stream,
                                            .type = SLICE("application/json"),
-                                           .now_ms = clock_wall_ms(h->options.clock)};
+                                           .now_ms = store_wall_ms(h->store)};
         commit_append(w->commit, stream_log_name(&log, s->config.wake_stream),
                       weir_buf_slice(&frame));
         stream_append_commit(w->commit, &w->append);
@@ -167,10 +168,7 @@ static bool finish(struct hooks *h, struct writing *all)
         bool is_refused = was_refused(h, w);
         if (s->is_removed && s->written == WEIR_NOT_FOUND) s->written = WEIR_OK;
         if (is_refused || s->written == WEIR_OK) s->has_wake_event = false;
-        if (s->written == WEIR_OK) {
-            s->is_dirty = s->is_new = false;
-            s->version++;
-        }
+        if (s->written == WEIR_OK) s->is_dirty = s->is_new = false;
         is_again |= is_refused;
         commit_free(w->commit);
         mem_free(w);

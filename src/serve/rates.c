@@ -309,7 +309,7 @@ static enum weir_status look_at_peer(void *user, const struct doc *doc)
     if (!p) return WEIR_OK;
     uint64_t now_ns = clock_mono_ns(r->clock);
     /* Of a node that began a moment ago all is known, though it was not heard of before. */
-    bool is_late = p->read_ns == 0 ? doc->version > RATES_IDLE_MS / RATES_TICK_MS
+    bool is_late = p->read_ns == 0 ? doc_n_puts(doc->version) > RATES_IDLE_MS / RATES_TICK_MS
                                    : now_ns - p->read_ns > (uint64_t)RATES_IDLE_MS * NS_PER_MS;
     if (doc->version != p->version) hear(r, p, doc, is_late);
     p->read_ns = now_ns;

@@ -232,6 +232,24 @@ static WEIR_MUST_CHECK enum weir_status find_version(struct ahead *a, struct doc
     return WEIR_OK;
 }
 
+/* All documents that a commit makes begin with the same version, so that its maker knows it. */
+static WEIR_MUST_CHECK enum weir_status next_version(struct ahead *a, struct commit *c,
+                                                     int64_t *version)
+{
+    uint64_t life = 0;
+    enum weir_status st = WEIR_OK;
+    if (*version > 0) {
+        ++*version;
+        return WEIR_OK;
+    }
+    if (c->result.made == 0) {
+        st = a->ways->next_id(a, &life);
+        c->result.made = ((int64_t)life << DOC_LIFE_BITS) + 1;
+    }
+    *version = c->result.made;
+    return st;
+}
+
 static WEIR_MUST_CHECK enum weir_status decide_doc(struct ahead *a, struct commit *c, struct op *op)
 {
     int64_t version;
@@ -242,10 +260,12 @@ static WEIR_MUST_CHECK enum weir_status decide_doc(struct ahead *a, struct commi
         return op->number == DOC_MUST_BE_NEW ? WEIR_EXISTS : WEIR_CONFLICT;
     bool is_removed = op->kind == OP_REMOVE;
     if (is_removed && version == 0) return WEIR_NOT_FOUND;
+    if (!is_removed) st = next_version(a, c, &version);
+    if (st != WEIR_OK) return st;
     struct pending_doc *d = pending_doc_new(key, op_owner(op), op_payload(op));
     if (!d) return WEIR_NOMEM;
     d->is_removed = is_removed;
-    d->version = version + (is_removed ? 0 : 1);
+    d->version = version;
     op->old = map_get(&a->docs, pending_doc_key(d));
     st = map_put(&a->docs, pending_doc_key(d), d);
     if (st != WEIR_OK) {

@@ -97,6 +97,8 @@ struct ahead_ways {
      */
     enum weir_status (*doc_version)(struct ahead *a, struct doc_key key, int64_t expected,
                                     int64_t *version);
+    /* A number that was never given before, not to a log either. */
+    enum weir_status (*next_id)(struct ahead *a, uint64_t *id);
     enum weir_status (*call_decide)(struct ahead *a, struct commit *c);
     int64_t (*now_ms)(struct ahead *a);
 };

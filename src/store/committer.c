@@ -45,8 +45,8 @@ static enum weir_status find_log(struct ahead *a, struct weir_slice name, enum l
         return WEIR_NOT_FOUND; /* the sweep has not come by yet */
     if (st == WEIR_NOT_FOUND || (st == WEIR_OK && !is_there)) {
         if (wanted != LOG_MAYBE) return WEIR_NOT_FOUND;
-        st = index_make_log(s, name, s->last_log_id + 1, &log);
-        if (st == WEIR_OK) s->last_log_id++;
+        st = index_make_log(s, name, s->last_id + 1, &log);
+        if (st == WEIR_OK) s->last_id++;
     }
     if (st != WEIR_OK) return st;
     ahead_join(a, log);
@@ -62,6 +62,12 @@ static enum weir_status doc_version(struct ahead *a, struct doc_key key, int64_t
     return view_doc_version(of_ahead(a), key, version);
 }
 
+static enum weir_status next_id(struct ahead *a, uint64_t *id)
+{
+    *id = ++of_ahead(a)->last_id;
+    return WEIR_OK;
+}
+
 static enum weir_status call_decide(struct ahead *a, struct commit *c)
 {
     return view_decide(of_ahead(a), c);
@@ -75,6 +81,7 @@ static int64_t now_ms(struct ahead *a)
 const struct ahead_ways embedded_ways = {
     .find_log = find_log,
     .doc_version = doc_version,
+    .next_id = next_id,
     .call_decide = call_decide,
     .now_ms = now_ms,
 };
@@ -118,8 +125,7 @@ static void write_docs(struct embedded *s)
                           .owner = view.owner,
                           .version = view.version,
                           .bytes = view.body};
-        /* A document that was made and removed in one batch has no version to remove. */
-        if (e.version > 0) entry_write(&s->record, &e);
+        entry_write(&s->record, &e);
     }
 }
 
@@ -195,11 +201,11 @@ static void publish(struct embedded *s, uint64_t number)
     while (map_walk_next(&s->ahead.docs, &w)) {
         struct pending_doc *d = map_take(&s->ahead.docs, w.key);
         doc_cache_forget(&s->doc_cache, pending_doc_key(d));
-        if (d->version > 0) index_put_doc(s, d);
-        else mem_free(d);
+        index_put_doc(s, d);
     }
     if (number > 0) {
         s->visible_number = number;
+        s->visible_id = s->last_id;
         s->full_since_ns = 0; /* something was written: there is room */
     }
     s->stats.n_events += s->ahead.n_events;

@@ -93,7 +93,7 @@ static const char *const texts[N_WRITE_STATEMENTS] = {
 
 struct state {
     uint64_t settled;
-    uint64_t last_log_id;
+    uint64_t last_id;
     bool has_garbage;
 };
 
@@ -273,9 +273,9 @@ uint64_t db_settled(const struct db *db)
     return db->committed.settled;
 }
 
-uint64_t db_last_log_id(const struct db *db)
+uint64_t db_last_id(const struct db *db)
 {
-    return db->committed.last_log_id;
+    return db->committed.last_id;
 }
 
 bool db_has_garbage(const struct db *db)
@@ -341,10 +341,10 @@ void db_abort(struct db *db)
 
 /* ---- puts ---- */
 
-void db_raise_log_id(struct db *db, uint64_t log_id)
+void db_raise_id(struct db *db, uint64_t id)
 {
     CHECK(db->is_writing);
-    if (log_id > db->pending.last_log_id) db->pending.last_log_id = log_id;
+    if (id > db->pending.last_id) db->pending.last_id = id;
 }
 
 enum weir_status db_put_log(struct db *db, const struct db_log *log)
@@ -357,7 +357,7 @@ enum weir_status db_put_log(struct db *db, const struct db_log *log)
     db_bind_int(s, 4, log->is_sealed);
     if (log->expires_ms == INT64_MAX) CHECK(sqlite3_bind_null(s, 5) == SQLITE_OK);
     else db_bind_int(s, 5, log->expires_ms);
-    db_raise_log_id(db, log->id);
+    db_raise_id(db, log->id);
     return run(db, PUT_LOG);
 }
 
@@ -517,7 +517,7 @@ enum weir_status db_end(struct db *db, uint64_t settled)
     if (st != WEIR_OK) return st;
     db->pending.settled = settled;
     db_bind_number(s, 1, settled);
-    db_bind_number(s, 2, db->pending.last_log_id);
+    db_bind_number(s, 2, db->pending.last_id);
     st = run(db, PUT_META);
     if (st == WEIR_OK) st = run(db, COMMIT);
     if (st != WEIR_OK) return st;

@@ -36,7 +36,7 @@ void db_close(struct db *db);
 uint64_t db_settled(const struct db *db);
 
 /* The largest log id ever used. */
-uint64_t db_last_log_id(const struct db *db);
+uint64_t db_last_id(const struct db *db);
 
 /* ---- writing ---- */
 
@@ -57,7 +57,7 @@ struct db_log {
 };
 
 /* No log gets an id up to this one any more. Within a transaction. */
-void db_raise_log_id(struct db *db, uint64_t log_id);
+void db_raise_id(struct db *db, uint64_t log_id);
 
 /* Makes a log or changes it (by id); its name stays as it was first. */
 WEIR_MUST_CHECK enum weir_status db_put_log(struct db *db, const struct db_log *log);

@@ -64,12 +64,17 @@ static WEIR_MUST_CHECK enum weir_status recover_events(struct embedded *s, struc
     return WEIR_OK;
 }
 
+static void note_id(struct embedded *s, uint64_t id)
+{
+    if (id > s->last_id) s->last_id = id;
+}
+
 static WEIR_MUST_CHECK enum weir_status recover_log_entry(struct embedded *s, const struct entry *e)
 {
     struct log *log;
     enum weir_status st = recover_log(s, e, &log);
     if (st != WEIR_OK) return st;
-    if (e->log_id > s->last_log_id) s->last_log_id = e->log_id;
+    note_id(s, e->log_id);
     if (!log) return WEIR_OK;
     if (e->kind == ENTRY_EVENTS) return recover_events(s, log, e);
     if (e->kind == ENTRY_MAKE && log->id == e->log_id) index_show(s, log);
@@ -91,6 +96,7 @@ static WEIR_MUST_CHECK enum weir_status recover_doc(struct embedded *s, const st
     if (!d) return WEIR_NOMEM;
     d->is_removed = e->kind == ENTRY_REMOVE;
     d->version = e->version;
+    note_id(s, doc_life(e->version));
     index_put_doc(s, d);
     return WEIR_OK;
 }
@@ -106,6 +112,7 @@ static enum weir_status recover_record(void *store, uint64_t number, struct weir
         st = is_doc ? recover_doc(s, &e) : recover_log_entry(s, &e);
     }
     s->visible_number = number;
+    s->visible_id = s->last_id;
     return st;
 }
 
@@ -142,8 +149,9 @@ static WEIR_MUST_CHECK enum weir_status open_files(struct embedded *s, struct st
     enum weir_status st = db_open(&s->db, s->folder, error);
     if (st == WEIR_OK) st = db_reader_open(&s->committer_reader, s->folder);
     if (st != WEIR_OK) return complain(error, st, "cannot open the database in", s->folder);
-    s->last_log_id = db_last_log_id(s->db);
+    s->last_id = db_last_id(s->db);
     s->settled_number = s->visible_number = db_settled(s->db);
+    s->visible_id = s->last_id;
     errno = 0;
     st = journal_open(&s->journal, s->folder, &options, s->settled_number, recover_record, s);
     if (st != WEIR_OK) return complain(error, st, "cannot recover the journal in", s->folder);

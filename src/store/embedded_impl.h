@@ -110,6 +110,7 @@ struct embedded {
     size_t n_dropped, cap_dropped;
     uint64_t pending_bytes;         /* index */
     uint64_t visible_number;        /* index: newest journal record that is visible */
+    uint64_t visible_id;            /* index: the greatest that it, or one before, has used */
     uint64_t settled_number;        /* index */
     uint64_t settles_asked;         /* index: settlings asked for, and ended */
     uint64_t settles_ended;         /* index */
@@ -140,7 +141,7 @@ struct embedded {
     struct arena view_memory; /* what a `decide` was shown */
     bool is_blind;            /* a call in vain is under way: see view.c */
     unsigned n_blind;         /* documents that such calls have asked for */
-    uint64_t last_log_id;
+    uint64_t last_id;         /* of logs and of lives of documents */
     uint64_t unsynced_since_ns;
     struct store_news *news;
     size_t cap_news;

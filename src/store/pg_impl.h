@@ -51,7 +51,7 @@ enum {
     PG_DOC_OVERHEAD = 200,
     PG_BATCH_BYTES = 4 << 20, /* of one transaction, about */
     PG_LOCK_TURN = 4, /* of PG_LOCKS: shared by all batches; exclusive by who is out of luck */
-    PG_LOG_IDS = 64,  /* taken from the sequence at a time, for one batch */
+    PG_IDS = 64,      /* taken from the sequence at a time, for one batch */
     PG_VIEW_BYTES = 16 << 20, /* that a `decide` may look at */
     PG_POOL = 8,              /* connections that read */
     PG_ANSWER_MS = 10000,     /* to a batch; then nobody knows what became of it */
@@ -69,6 +69,12 @@ struct pg_doc {
 struct pg_job {
     struct pg_job *next;
     void (*run)(struct store *s, struct pg_job *job);
+};
+
+/* Numbers that were taken from the sequence and not used yet. */
+struct pg_ids {
+    int64_t all[PG_IDS];
+    unsigned n;
 };
 
 /* What is to be fetched with the next statement; the committer's. */
@@ -146,8 +152,7 @@ struct pg_store {
     struct pg_wish wish;
     enum weir_status trouble; /* of a look into the database while the batch was decided */
     bool is_stale;            /* the batch was decided on two states: it has to be again */
-    int64_t log_ids[PG_LOG_IDS];
-    unsigned n_log_ids;
+    struct pg_ids log_ids, life_ids;
     size_t max_keys; /* of one batch: the server's table of locks is bounded */
     size_t viewed;   /* bytes that the `decide` under way was shown */
     struct pg_columns *columns;

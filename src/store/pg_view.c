@@ -26,21 +26,29 @@ static WEIR_MUST_CHECK enum weir_status look(struct pg_store *s)
 
 /* ---- logs ---- */
 
-static WEIR_MUST_CHECK enum weir_status take_id(struct pg_store *s, uint64_t *id)
+static WEIR_MUST_CHECK enum weir_status take_id(struct pg_store *s, struct pg_ids *ids,
+                                                uint64_t *id)
 {
     struct pg_rows *rows = NULL;
     enum weir_status st = s->trouble;
-    if (s->n_log_ids == 0 && st == WEIR_OK) {
+    if (ids->n == 0 && st == WEIR_OK) {
         pg_call(s->pg, ids_sql);
-        pg_int(s->pg, PG_LOG_IDS);
+        pg_int(s->pg, PG_IDS);
         st = pg_run(s->pg, &rows);
-        for (size_t i = pg_n_rows(rows); i > 0 && s->n_log_ids < PG_LOG_IDS; i--)
-            s->log_ids[s->n_log_ids++] = pg_get_int(rows, i - 1, 0);
+        for (size_t i = pg_n_rows(rows); i > 0 && ids->n < PG_IDS; i--)
+            ids->all[ids->n++] = pg_get_int(rows, i - 1, 0);
         pg_rows_free(rows);
         s->trouble = st;
     }
-    if (st == WEIR_OK) *id = (uint64_t)s->log_ids[--s->n_log_ids];
+    if (st == WEIR_OK) *id = (uint64_t)ids->all[--ids->n];
     return st;
+}
+
+/* What is left is used by later batches: lives of a document differ, that is all. */
+static enum weir_status next_id(struct ahead *a, uint64_t *id)
+{
+    struct pg_store *s = of_ahead(a);
+    return take_id(s, &s->life_ids, id);
 }
 
 /*
@@ -49,7 +57,7 @@ static WEIR_MUST_CHECK enum weir_status take_id(struct pg_store *s, uint64_t *id
  */
 static WEIR_MUST_CHECK enum weir_status make_ready(struct pg_store *s, struct log *log)
 {
-    enum weir_status st = log->id == 0 ? take_id(s, &log->id) : WEIR_OK;
+    enum weir_status st = log->id == 0 ? take_id(s, &s->log_ids, &log->id) : WEIR_OK;
     if (st != WEIR_OK) return st;
     if (!log->is_visible && log->next_dropped)
         log->cluster = (unsigned char)pg_clusters_place(&s->clusters, log->id);
@@ -164,6 +172,7 @@ static int64_t now_ms(struct ahead *a)
 const struct ahead_ways pg_ways = {
     .find_log = find_log,
     .doc_version = doc_version,
+    .next_id = next_id,
     .call_decide = call_decide,
     .now_ms = now_ms,
 };
@@ -218,7 +227,7 @@ void pg_view_end(struct pg_store *s)
         if (d->is_believed) d->is_known = d->is_believed = false;
     }
     s->n_batch_docs = s->n_batch_keys = 0;
-    s->n_log_ids = 0; /* of logs with the same name the later one has the greater id */
+    s->log_ids.n = 0; /* of logs with the same name the later one has the greater id */
 }
 
 void pg_view_roll_back(struct pg_store *s, bool is_stale)

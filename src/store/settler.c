@@ -33,7 +33,7 @@ struct settling {
     uint64_t *dropped;
     size_t n_dropped;
     struct trim *trims;
-    uint64_t number;
+    uint64_t number, last_id;
     struct chunk **chunks; /* of one log, while it is written */
     size_t cap_chunks;
     struct weir_buf row;
@@ -64,6 +64,7 @@ static void take_dirty(struct embedded *s, struct settling *t)
     t->trims = s->trims;
     s->trims = NULL;
     t->number = s->visible_number;
+    t->last_id = s->visible_id;
     s->oldest_pending_ns = 0;
 }
 
@@ -146,6 +147,7 @@ static WEIR_MUST_CHECK enum weir_status write_all(struct embedded *s, struct set
 {
     enum weir_status st = db_begin(s->db);
     if (st != WEIR_OK) return st;
+    db_raise_id(s->db, t->last_id); /* of what was made and went since, too */
     for (size_t i = 0; i < t->n_dropped && st == WEIR_OK; i++)
         st = db_drop_log(s->db, t->dropped[i]);
     for (struct list_node *n = list_first(&t->logs); n && st == WEIR_OK; n = list_next(&t->logs, n))

@@ -143,7 +143,22 @@ struct commit_result {
     uint64_t first;  /* ids of the first and last event of the commit's last append run; */
     uint64_t last;   /* 0 when it appended none */
     int64_t version; /* of the last document put */
+    int64_t made;    /* the version of all documents that it has made; 0: none */
 };
+
+enum { DOC_LIFE_BITS = 20 }; /* of a version: the puts of one life of its key */
+
+/* How often it was put since it was made. */
+static inline int64_t doc_n_puts(int64_t version)
+{
+    return version & (((int64_t)1 << DOC_LIFE_BITS) - 1);
+}
+
+/* No log and no other life of the key had the same number; 0: of a version from before lives. */
+static inline uint64_t doc_life(int64_t version)
+{
+    return (uint64_t)version >> DOC_LIFE_BITS;
+}
 
 /* Called once for each commit, by the committer's thread. Must be short. */
 typedef void (*commit_done_fn)(void *user, const struct commit_result *result);
@@ -179,7 +194,8 @@ enum { DOC_ANY_VERSION = -1, DOC_MUST_BE_NEW = 0 };
 
 /*
  * Puts a document, if its version is the expected one (or DOC_ANY_VERSION, DOC_MUST_BE_NEW).
- * Versions are 1, 2, 3…; one that was removed begins at 1 when it is put again.
+ * Each put gives it the next version. One that is made, also after it was removed, begins where no
+ * earlier one of its key has been: whoever compares versions never takes it for that.
  */
 struct doc_key {
     struct weir_slice kind;

@@ -153,11 +153,11 @@ enum weir_status whole_put_doc(struct whole *w, const struct doc *doc)
     return w->engine->put_doc(w, doc);
 }
 
-enum weir_status whole_fill_end(struct whole *w, uint64_t last_log_id)
+enum weir_status whole_fill_end(struct whole *w, uint64_t last_id)
 {
     CHECK(w->is_filling);
     enum weir_status st = end_log(w);
-    if (st == WEIR_OK) st = w->engine->fill_end(w, last_log_id);
+    if (st == WEIR_OK) st = w->engine->fill_end(w, last_id);
     if (st != WEIR_OK) return st;
     w->is_filling = false;
     whole_rewind(w);

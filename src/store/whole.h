@@ -65,7 +65,7 @@ void whole_rewind(struct whole *w);
 
 /* What there is besides what can be listed. */
 struct whole_facts {
-    uint64_t last_log_id; /* no log ever had a larger one */
+    uint64_t last_id; /* no log ever had a larger one */
     uint64_t n_logs, n_docs;
     uint64_t n_passages; /* that can be searched */
 };
@@ -78,5 +78,5 @@ WEIR_MUST_CHECK enum weir_status whole_put_events(struct whole *w,
                                                   const struct whole_events *events);
 WEIR_MUST_CHECK enum weir_status whole_put_doc(struct whole *w, const struct doc *doc);
 
-/* All of it is durable and there. New logs get ids above last_log_id. */
-WEIR_MUST_CHECK enum weir_status whole_fill_end(struct whole *w, uint64_t last_log_id);
+/* All of it is durable and there. New logs get ids above last_id. */
+WEIR_MUST_CHECK enum weir_status whole_fill_end(struct whole *w, uint64_t last_id);

@@ -89,7 +89,7 @@ enum weir_status whole_copy(struct whole *from, struct whole *to, const struct w
     enum weir_status st = begin(&w, from);
     if (st == WEIR_OK) st = copy_logs(from, to, &w);
     if (st == WEIR_OK) st = copy_docs(from, to, &w);
-    return st == WEIR_OK ? whole_fill_end(to, w.all.last_log_id) : st;
+    return st == WEIR_OK ? whole_fill_end(to, w.all.last_id) : st;
 }
 
 /* ---- comparing ---- */

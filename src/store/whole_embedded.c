@@ -193,7 +193,7 @@ static enum weir_status facts(struct whole *w, struct whole_facts *out)
         "SELECT last_log_id FROM meta", "SELECT count(*) FROM logs", "SELECT count(*) FROM docs",
         "SELECT count(*) FROM passages"};
     struct whole_embedded *e = embedded(w);
-    uint64_t *const answers[] = {&out->last_log_id, &out->n_logs, &out->n_docs, &out->n_passages};
+    uint64_t *const answers[] = {&out->last_id, &out->n_logs, &out->n_docs, &out->n_passages};
     struct db_reader *reader = e->reader;
     enum weir_status st = reader ? WEIR_OK : db_reader_open(&reader, e->folder);
     for (size_t i = 0; i < sizeof answers / sizeof *answers && st == WEIR_OK; i++) {
@@ -243,10 +243,10 @@ static enum weir_status put_doc(struct whole *w, const struct doc *doc)
     return told(e, db_put_doc(e->db, doc));
 }
 
-static enum weir_status fill_end(struct whole *w, uint64_t last_log_id)
+static enum weir_status fill_end(struct whole *w, uint64_t last_id)
 {
     struct whole_embedded *e = embedded(w);
-    db_raise_log_id(e->db, last_log_id);
+    db_raise_id(e->db, last_id);
     enum weir_status st = db_end(e->db, db_settled(e->db));
     if (st != WEIR_OK) return told(e, st);
     db_close(e->db);

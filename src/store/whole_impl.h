@@ -21,7 +21,7 @@ struct whole_engine {
     enum weir_status (*put_events)(struct whole *w, uint64_t log_id,
                                    const struct whole_events *events);
     enum weir_status (*put_doc)(struct whole *w, const struct doc *doc);
-    enum weir_status (*fill_end)(struct whole *w, uint64_t last_log_id);
+    enum weir_status (*fill_end)(struct whole *w, uint64_t last_id);
 };
 
 /* An engine's own struct begins with it. */

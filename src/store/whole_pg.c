@@ -365,7 +365,7 @@ static enum weir_status facts(struct whole *w, struct whole_facts *out)
     pg_call(p->pg, sql);
     enum weir_status st = pg_run(p->pg, &rows);
     if (st == WEIR_OK)
-        *out = (struct whole_facts){.last_log_id = (uint64_t)pg_get_int(rows, 0, 0),
+        *out = (struct whole_facts){.last_id = (uint64_t)pg_get_int(rows, 0, 0),
                                     .n_logs = (uint64_t)pg_get_int(rows, 0, 1),
                                     .n_docs = (uint64_t)pg_get_int(rows, 0, 2),
                                     .n_passages = (uint64_t)pg_get_int(rows, 0, 3)};
@@ -495,19 +495,19 @@ static enum weir_status put_doc(struct whole *w, const struct doc *doc)
 }
 
 /* No log gets an id again. It is no part of the transaction, and does no harm without it. */
-static WEIR_MUST_CHECK enum weir_status raise_ids(struct whole_pg *p, uint64_t last_log_id)
+static WEIR_MUST_CHECK enum weir_status raise_ids(struct whole_pg *p, uint64_t last_id)
 {
-    if (last_log_id == 0) return WEIR_OK;
+    if (last_id == 0) return WEIR_OK;
     pg_call(p->pg, "SELECT setval('weir.log_ids', $1)");
-    pg_int(p->pg, (int64_t)last_log_id);
+    pg_int(p->pg, (int64_t)last_id);
     return pg_run(p->pg, NULL);
 }
 
-static enum weir_status fill_end(struct whole *w, uint64_t last_log_id)
+static enum weir_status fill_end(struct whole *w, uint64_t last_id)
 {
     struct whole_pg *p = on_pg(w);
     enum weir_status st = flush(p);
-    if (st == WEIR_OK) st = told(p, raise_ids(p, last_log_id));
+    if (st == WEIR_OK) st = told(p, raise_ids(p, last_id));
     if (st == WEIR_OK) st = told(p, pg_script(p->pg, "COMMIT"));
     if (st != WEIR_OK) return st;
     /* Or the planner knows nothing of it until autovacuum comes by. */

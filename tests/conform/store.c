@@ -108,11 +108,11 @@ static enum weir_status get(struct store *s, const char *id, struct doc *doc)
     return store_doc_get(s, (struct doc_key){SLICE("note"), weir_slice_of(id)}, doc);
 }
 
-static void check_doc(struct store *s, const char *id, int64_t version, const char *body)
+static void check_doc(struct store *s, const char *id, int64_t n_puts, const char *body)
 {
     struct doc doc;
     T_EQ(get(s, id, &doc), WEIR_OK);
-    T_EQ(doc.version, version);
+    T_EQ(doc_n_puts(doc.version), n_puts);
     T_EQ_STR(doc.body, body);
     T_EQ_STR(doc.owner, "ann");
     T_EQ_STR(doc.kind, "note");
@@ -516,16 +516,16 @@ TEST(documents_have_versions)
     struct doc doc;
     T_EQ(get(s, "x", &doc), WEIR_NOT_FOUND);
     T_EQ(put(s, "x", 1, "one").status, WEIR_CONFLICT);
-    T_EQ(put(s, "x", DOC_MUST_BE_NEW, "one").version, 1);
+    int64_t first = put(s, "x", DOC_MUST_BE_NEW, "one").version;
     T_EQ(put(s, "x", DOC_MUST_BE_NEW, "one").status, WEIR_EXISTS);
     check_doc(s, "x", 1, "one");
-    T_EQ(put(s, "x", 1, "two").version, 2);
-    T_EQ(put(s, "x", 1, "three").status, WEIR_CONFLICT);
+    T_EQ(put(s, "x", first, "two").version, first + 1);
+    T_EQ(put(s, "x", first, "three").status, WEIR_CONFLICT);
     check_doc(s, "x", 2, "two");
     T_EQ(store_settle(s), WEIR_OK);
     check_doc(s, "x", 2, "two");
-    T_EQ(put(s, "x", 2, "three").version, 3);
-    T_EQ(put(s, "x", DOC_ANY_VERSION, "").version, 4);
+    T_EQ(put(s, "x", first + 1, "three").version, first + 2);
+    T_EQ(put(s, "x", DOC_ANY_VERSION, "").version, first + 3);
     check_doc(s, "x", 4, "");
     store_close(s);
     s = open_store(folder);
@@ -540,13 +540,13 @@ TEST(documents_can_be_removed)
     struct doc doc;
     struct doc_key key = {SLICE("note"), SLICE("x")};
     for (int settled = 0; settled < 2; settled++) {
-        T_EQ(put(s, "x", DOC_MUST_BE_NEW, "one").status, WEIR_OK);
+        int64_t version = put(s, "x", DOC_MUST_BE_NEW, "one").version;
         if (settled) T_EQ(store_settle(s), WEIR_OK);
         struct commit *c = commit_new(0);
-        commit_remove(c, key, 7);
+        commit_remove(c, key, version + 6);
         T_EQ(store_commit_wait(s, c).status, WEIR_CONFLICT);
         c = commit_new(0);
-        commit_remove(c, key, 1);
+        commit_remove(c, key, version);
         T_EQ(store_commit_wait(s, c).status, WEIR_OK);
         T_EQ(get(s, "x", &doc), WEIR_NOT_FOUND);
         c = commit_new(0);
@@ -566,13 +566,15 @@ TEST(one_commit_may_put_a_document_twice_and_remove_it)
     struct doc_key key = {SLICE("note"), SLICE("x")};
     struct commit *c = commit_new(0);
     commit_put(c, key, DOC_MUST_BE_NEW, SLICE("ann"), SLICE("one"));
-    commit_put(c, key, 1, SLICE("ann"), SLICE("two"));
-    T_EQ(store_commit_wait(s, c).version, 2);
+    commit_put(c, key, DOC_ANY_VERSION, SLICE("ann"), SLICE("two"));
+    struct commit_result result = store_commit_wait(s, c);
+    int64_t version = result.version;
+    T_EQ(version, result.made + 1);
     check_doc(s, "x", 2, "two");
     c = commit_new(0); /* and one that fails in the end takes back each step */
     for (int i = 0; i < 20; i++) {
         commit_append(c, SLICE("a"), SLICE("data: x\n\n"));
-        commit_put(c, key, 2 + i, SLICE("ann"), SLICE("more"));
+        commit_put(c, key, version + i, SLICE("ann"), SLICE("more"));
     }
     commit_expect(c, SLICE("a"), 7);
     T_EQ(store_commit_wait(s, c).status, WEIR_CONFLICT);
@@ -580,10 +582,66 @@ TEST(one_commit_may_put_a_document_twice_and_remove_it)
     T_OK(!state_of(s, "a").exists);
     T_EQ(append(s, "a", "1").first, 1);
     c = commit_new(0);
-    commit_put(c, key, 2, SLICE("ann"), SLICE("three"));
-    commit_remove(c, key, 3);
+    commit_put(c, key, version, SLICE("ann"), SLICE("three"));
+    commit_remove(c, key, version + 1);
     T_EQ(store_commit_wait(s, c).status, WEIR_OK);
     T_EQ(get(s, "x", &doc), WEIR_NOT_FOUND);
+    store_close(s);
+}
+
+enum { N_LIVES = 40 };
+
+static void remove_x(struct store *s)
+{
+    struct commit *c = commit_new(0);
+    commit_remove(c, (struct doc_key){SLICE("note"), SLICE("x")}, DOC_ANY_VERSION);
+    T_EQ(store_commit_wait(s, c).status, WEIR_OK);
+}
+
+/* Whoever has seen one life of a document cannot write into another one. */
+TEST(a_version_is_never_given_twice)
+{
+    const char *folder = t_temp_dir();
+    struct store *s = open_store(folder);
+    int64_t seen[2 * N_LIVES];
+    for (int i = 0; i < N_LIVES; i++) {
+        seen[2 * i] = put(s, "x", DOC_MUST_BE_NEW, "one").version;
+        seen[2 * i + 1] = put(s, "x", seen[2 * i], "two").version;
+        for (int k = 0; k < 2 * i; k++) {
+            T_OK(seen[k] != seen[2 * i] && seen[k] != seen[2 * i + 1]);
+            T_EQ(put(s, "x", seen[k], "late").status, WEIR_CONFLICT);
+        }
+        check_doc(s, "x", 2, "two");
+        if (i % 4 == 1) T_EQ(store_settle(s), WEIR_OK);
+        remove_x(s);
+        T_EQ(put(s, "x", seen[2 * i + 1], "late").status, WEIR_CONFLICT);
+        if (i % 4 == 2) T_EQ(store_settle(s), WEIR_OK);
+        if (i % 8 < 5) continue;
+        store_close(s);
+        s = open_store(folder);
+    }
+    store_close(s);
+}
+
+TEST(documents_of_one_commit_begin_with_one_version)
+{
+    struct store *s = open_store(t_temp_dir());
+    struct doc doc;
+    int64_t old = put(s, "old", DOC_MUST_BE_NEW, "one").version;
+    struct commit *c = commit_new(0);
+    commit_put(c, (struct doc_key){SLICE("note"), SLICE("x")}, 0, SLICE("ann"), SLICE("1"));
+    commit_put(c, (struct doc_key){SLICE("note"), SLICE("y")}, 0, SLICE("ann"), SLICE("2"));
+    commit_put(c, (struct doc_key){SLICE("note"), SLICE("old")}, old, SLICE("ann"), SLICE("3"));
+    struct commit_result result = store_commit_wait(s, c);
+    T_EQ(result.status, WEIR_OK);
+    T_EQ(result.version, old + 1);
+    static const char *const ids[] = {"x", "y"};
+    for (int i = 0; i < 2; i++) {
+        T_EQ(get(s, ids[i], &doc), WEIR_OK);
+        T_EQ(doc.version, result.made);
+        doc_fini(&doc);
+    }
+    T_EQ(put(s, "old", DOC_ANY_VERSION, "four").made, 0);
     store_close(s);
 }
 

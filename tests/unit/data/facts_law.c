@@ -283,9 +283,7 @@ static enum weir_status import_on(struct store *s, const struct any_fact *facts)
     struct doc_key key = {SLICE("import"), SLICE("file")};
     struct doc doc;
     size_t from = 0;
-    int64_t version = 0;
     if (store_doc_get(s, key, &doc) == WEIR_OK) {
-        version = doc.version;
         from = (size_t)(unsigned char)doc.body.ptr[0];
         doc_fini(&doc);
     }
@@ -300,7 +298,7 @@ static enum weir_status import_on(struct store *s, const struct any_fact *facts)
             break;
         }
         char done = (char)(i + 1);
-        commit_put(with, key, version++, SLICE("ann"), slice_of(&done, 1));
+        commit_put(with, key, DOC_ANY_VERSION, SLICE("ann"), slice_of(&done, 1));
         st = facts_flush(f, with);
     }
     facts_close(f);

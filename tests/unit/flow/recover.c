@@ -138,7 +138,7 @@ static void expect_end(const char *folder, const char *result, bool must_begin)
     T_OK(!strstr(events + 1, "begin"));
     T_EQ(store_doc_get(d.store, (struct doc_key){SLICE("result"), SLICE("r1")}, &doc), WEIR_OK);
     T_EQ_STR(doc.body, result);
-    T_EQ(doc.version, 1);
+    T_EQ(doc_n_puts(doc.version), 1);
     doc_fini(&doc);
     T_EQ(desk_n_docs(&d, "run"), 0);
     store_close(d.store);

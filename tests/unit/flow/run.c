@@ -264,7 +264,7 @@ TEST(what_a_step_puts_is_refused_with_it_and_the_step_tried_again)
     expect_end(&d, "tried tried completed", "{\"code\":\"ok\",\"cost\":0.5}");
     T_EQ(store_doc_get(d.store, (struct doc_key){SLICE("note"), SLICE("r1")}, &doc), WEIR_OK);
     T_EQ_STR(doc.owner, "somebody");
-    T_EQ(doc.version, 1);
+    T_EQ(doc_n_puts(doc.version), 1);
     doc_fini(&doc);
     desk_close(&d);
 }

@@ -206,8 +206,8 @@ TEST(node_that_lost_an_import_does_not_touch_it)
     new_world(&w);
     acknowledge(&w);
     struct commit *c = commit_new(256);
-    commit_put(c, (struct doc_key){SLICE("import-run"), weir_slice_of(id)}, 1, SLICE(""),
-               SLICE("another"));
+    commit_put(c, (struct doc_key){SLICE("import-run"), weir_slice_of(id)}, DOC_ANY_VERSION,
+               SLICE(""), SLICE("another"));
     T_EQ(store_commit_wait(w.store, c).status, WEIR_OK);
     run_here(w.a);
     T_OK(says(&w, "\"status\":\"running\""));

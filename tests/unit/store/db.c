@@ -26,7 +26,7 @@ TEST(new_database_is_empty_and_owner_only)
     struct db_log log;
     struct db *db = open_db(folder);
     T_EQ(db_settled(db), 0);
-    T_EQ(db_last_log_id(db), 0);
+    T_EQ(db_last_id(db), 0);
     T_OK(!db_has_garbage(db));
     struct db_reader *r = open_reader(folder);
     T_EQ(db_find_log(r, SLICE("none"), &log), WEIR_NOT_FOUND);
@@ -167,7 +167,7 @@ TEST(what_was_put_is_there_after_reopening)
     db_close(db);
     db = open_db(folder);
     T_EQ(db_settled(db), 4);
-    T_EQ(db_last_log_id(db), 9);
+    T_EQ(db_last_id(db), 9);
     struct db_reader *r = open_reader(folder);
     T_EQ(db_find_log(r, SLICE("a"), &log), WEIR_OK);
     T_EQ(log.id, 7);
@@ -325,7 +325,7 @@ TEST(abort_leaves_nothing)
     T_EQ(db_drop_log(db, 1), WEIR_OK);
     db_abort(db);
     T_EQ(db_settled(db), 1);
-    T_EQ(db_last_log_id(db), 1);
+    T_EQ(db_last_id(db), 1);
     T_OK(!db_has_garbage(db));
     struct db_reader *r = open_reader(folder);
     T_EQ(db_find_log(r, SLICE("b"), &log), WEIR_NOT_FOUND);
@@ -340,7 +340,7 @@ TEST(abort_leaves_nothing)
     put_log(db, 6, "c", 0);
     db_close(db); /* aborts */
     db = open_db(folder);
-    T_EQ(db_last_log_id(db), 1);
+    T_EQ(db_last_id(db), 1);
     db_close(db);
 }
 
@@ -420,7 +420,7 @@ TEST(dropped_log_frees_its_name_at_once_and_its_rows_in_time)
     T_OK(!db_has_garbage(db));
     T_EQ(count_rows(folder, rows), 1);
     T_EQ(count_rows(folder, "SELECT count(*) FROM garbage"), 0);
-    T_EQ(db_last_log_id(db), 2);
+    T_EQ(db_last_id(db), 2);
     check_db(r);
     db_reader_close(r);
     db_close(db);

@@ -39,7 +39,7 @@ TEST(copy_opens_as_a_store_and_goes_on)
     struct db *copy = open_db(folder);
     struct db_reader *copy_reader = open_reader(folder);
     T_EQ(db_settled(copy), 2);
-    T_EQ(db_last_log_id(copy), 2);
+    T_EQ(db_last_id(copy), 2);
     T_EQ(read_from(copy_reader, 1, 1), 5);
     T_EQ(read_from(copy_reader, 2, 1), 50);
     append(copy, 1, "a", 6, 6);

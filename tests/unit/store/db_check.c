@@ -86,7 +86,7 @@ static bool is_wrong(const char *folder, uint64_t last, struct weir_slice bytes)
 {
     uint64_t n_wrong = 0;
     struct db *db = open_db(folder);
-    struct db_log log = log_of(db_last_log_id(db) + 1, "a", last);
+    struct db_log log = log_of(db_last_id(db) + 1, "a", last);
     T_EQ(db_begin(db), WEIR_OK);
     if (log.id > 1) T_EQ(db_drop_log(db, log.id - 1), WEIR_OK);
     T_EQ(db_put_log(db, &log), WEIR_OK);

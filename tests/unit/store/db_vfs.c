@@ -202,7 +202,7 @@ static uint64_t expect_whole(const char *folder)
          n > 0 ? WEIR_OK : WEIR_NOT_FOUND);
     T_EQ(doc.version, n);
     doc_fini(&doc);
-    T_EQ(db_last_log_id(db), n > 0 ? n + 100 : 0);
+    T_EQ(db_last_id(db), n > 0 ? n + 100 : 0);
     db_reader_close(r);
     db_close(db);
     return n;

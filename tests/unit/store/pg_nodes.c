@@ -423,8 +423,8 @@ static struct commit_result put_note(struct store *s, const char *id)
 static void meddle(struct meddling *m)
 {
     switch (m->sight) {
-    case SEES_DOC: T_EQ(put_note(m->other, m->there).version, 2); break;
-    case SEES_NO_DOC: T_EQ(put_note(m->other, m->not_there).version, 1); break;
+    case SEES_DOC: T_EQ(doc_n_puts(put_note(m->other, m->there).version), 2); break;
+    case SEES_NO_DOC: T_EQ(doc_n_puts(put_note(m->other, m->not_there).version), 1); break;
     case SEES_LOG: T_EQ(append(m->other, m->there).first, 2); break;
     case SEES_NO_LOG: T_EQ(append(m->other, m->not_there).first, 1); break;
     case SEES_UNSEALED: T_EQ(seal(m->other, m->there).status, WEIR_OK); break;
@@ -441,7 +441,7 @@ static enum weir_status look_and_meddle(void *user, struct commit_view *view, st
     const char *name = is_there ? m->there : m->not_there;
     if (m->sight == SEES_DOC || m->sight == SEES_NO_DOC) {
         enum weir_status st = commit_view_doc(view, note(name), &doc);
-        m->seen = st == WEIR_OK ? doc.version : 0;
+        m->seen = st == WEIR_OK ? doc_n_puts(doc.version) : 0;
     } else {
         T_EQ(commit_view_log(view, weir_slice_of(name), &log), WEIR_OK);
         m->seen = log.is_sealed ? -1 : (int64_t)log.last;
@@ -461,7 +461,7 @@ TEST(who_decided_on_something_that_changed_meanwhile_decides_again)
         snprintf(m.there, sizeof m.there, "there-%d", (int)sight);
         snprintf(m.not_there, sizeof m.not_there, "not-there-%d", (int)sight);
         snprintf(m.result, sizeof m.result, "result-%d", (int)sight);
-        T_EQ(put_note(nodes[0], m.there).version, 1);
+        T_EQ(doc_n_puts(put_note(nodes[0], m.there).version), 1);
         T_EQ(append(nodes[0], m.there).first, 1);
         struct commit *c = commit_new(0);
         commit_decide(c, false, look_and_meddle, &m);

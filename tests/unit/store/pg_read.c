@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <weir/buf.h>
 
@@ -356,6 +357,8 @@ TEST(large_documents_are_listed_in_parts)
     close_base(&b);
 }
 
+enum { WAIT_MS = 10000 };
+
 TEST(reader_that_idled_over_a_restart_is_replaced)
 {
     struct base b;
@@ -366,6 +369,9 @@ TEST(reader_that_idled_over_a_restart_is_replaced)
     T_EQ(state_of(&b, "a", &state), WEIR_STORAGE);
     T_EQ(state_of(&b, "a", &state), WEIR_STORAGE);
     pg_server_start();
+    /* Who was told that it is away is told so again for a moment. */
+    for (int i = 0; i < WAIT_MS && state_of(&b, "a", &state) == WEIR_STORAGE; i++)
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     T_EQ(state_of(&b, "a", &state), WEIR_OK);
     pg_server_stop();
     pg_server_start();

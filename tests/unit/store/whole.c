@@ -261,7 +261,7 @@ static void expect_whole(const char *place)
     T_EQ(read.status, WEIR_OK);
     for (unsigned i = 0; i < read.n_chunks; i++) chunk_unref(read.chunks[i]);
     T_EQ(store_doc_get(store, (struct doc_key){SLICE("kind"), SLICE("changed")}, &doc), WEIR_OK);
-    T_EQ(doc.version, 6);
+    T_EQ(doc_n_puts(doc.version), 6);
     doc_fini(&doc);
     expect_found(store, "fox", "one/1 one/2 ");
     expect_found(store, "lazy", "one/2 ");
