@@ -404,6 +404,8 @@ bool flow_is_away(struct flow *f, enum weir_status st);
 bool flow_may_take_from(struct flow *f, struct weir_slice holder);
 /* With the engine's lock: flow_is_giving(). */
 bool flow_is_giving_locked(const struct flow *f);
+/* With the engine's lock: one that is drained does as long as nobody else would. */
+bool flow_takes_runs_locked(const struct flow *f);
 /* With the engine's lock: who is to have it of those that take runs; NULL: this engine. */
 const struct peer *flow_chosen_locked(const struct flow *f, struct weir_slice run);
 struct peer *flow_find_peer_locked(const struct flow *f, struct weir_slice holder);

@@ -42,13 +42,23 @@ static bool takes_runs(const struct peer *p)
     return !p->is_dead && !p->is_draining;
 }
 
-bool flow_is_giving_locked(const struct flow *f)
+static bool has_takers(const struct nodes *n)
 {
-    const struct nodes *n = f->nodes;
-    if (!n || !n->is_draining || f->is_stopping) return false;
     for (size_t i = 0; i < n->n_peers; i++)
         if (takes_runs(&n->peers[i])) return true;
     return false;
+}
+
+bool flow_is_giving_locked(const struct flow *f)
+{
+    const struct nodes *n = f->nodes;
+    return n && n->is_draining && !f->is_stopping && has_takers(n);
+}
+
+bool flow_takes_runs_locked(const struct flow *f)
+{
+    const struct nodes *n = f->nodes;
+    return !n->is_draining || (!f->is_stopping && !has_takers(n));
 }
 
 bool flow_is_giving(struct flow *f)
@@ -77,17 +87,22 @@ static uint64_t weight(const char *holder, struct weir_slice run)
     return hash_bytes(same_for_all, slice_of(text, ULID_TEXT_LEN + run.len));
 }
 
-/* By rendezvous: all who see the same nodes say the same, and one more or less moves few runs. */
+/*
+ * By rendezvous: all who see the same nodes say the same, and one more or less moves few runs. Where
+ * all are drained, among those.
+ */
 const struct peer *flow_chosen_locked(const struct flow *f, struct weir_slice run)
 {
     const struct nodes *n = f->nodes;
     const struct peer *best = NULL;
-    uint64_t most = n->is_draining ? 0 : weight(f->holder, run);
+    bool is_any = n->is_draining && !has_takers(n);
+    uint64_t most = n->is_draining && !is_any ? 0 : weight(f->holder, run);
     for (size_t i = 0; i < n->n_peers; i++) {
-        uint64_t one = takes_runs(&n->peers[i]) ? weight(n->peers[i].id, run) : 0;
+        const struct peer *p = &n->peers[i];
+        uint64_t one = takes_runs(p) || (is_any && !p->is_dead) ? weight(p->id, run) : 0;
         if (one <= most) continue;
         most = one;
-        best = &n->peers[i];
+        best = p;
     }
     return best;
 }

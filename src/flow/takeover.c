@@ -39,11 +39,11 @@ static void remove_offer(struct flow *f, struct weir_slice run)
 /* With the engine's lock. */
 static bool is_for_us_locked(struct flow *f, struct weir_slice run, struct weir_slice to)
 {
-    const struct nodes *n = f->nodes;
-    if (weir_slice_is(to, f->holder)) return !n->is_draining;
+    if (!flow_takes_runs_locked(f)) return false;
+    if (weir_slice_is(to, f->holder)) return true;
     const struct peer *p = flow_find_peer_locked(f, to);
     if (p && !p->is_dead && !p->is_draining) return false;
-    return !n->is_draining && !flow_chosen_locked(f, run);
+    return !flow_chosen_locked(f, run);
 }
 
 /* Those for us, one behind the other: nothing else is read while a list is. */
@@ -133,7 +133,7 @@ static bool is_to_be_taken(struct scan *scan, struct weir_slice id, const struct
     size_t n_looks = 1 + (size_t)(uintptr_t)map_get(&f->nodes->waiting, id);
     scan->n_left++;
     if (map_put(&scan->waiting, id, (void *)(uintptr_t)n_looks) != WEIR_OK) return false;
-    if (f->nodes->is_draining) return false;
+    if (!flow_takes_runs_locked(f)) return false;
     if (is_ours || (is_nobodys && n_looks < 2)) return is_ours && n_looks >= 2;
     return !flow_chosen_locked(f, id) || n_looks >= PATIENCE;
 }

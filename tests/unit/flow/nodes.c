@@ -455,6 +455,35 @@ TEST(a_node_alone_keeps_what_it_has_when_it_is_drained)
     close_all();
 }
 
+TEST(nodes_that_are_all_drained_at_once_bring_their_runs_to_the_end)
+{
+    open_all(2);
+    pass_all(1);
+    begin(0, "a");
+    begin(0, "b");
+    begin(1, "c");
+    desk_wait(&n_ran, 3);
+    /* Neither has heard of the other's: each gives what it has to somebody who takes nothing. */
+    for (unsigned i = 0; i < 2; i++) (void)flow_drain(flows[i], 0);
+    atomic_store(&is_open, true);
+    check_ends(3);
+    close_all();
+}
+
+TEST(a_drained_node_takes_over_when_nobody_else_is_left)
+{
+    open_all(2);
+    pass_all(1);
+    (void)flow_drain(flows[0], 0);
+    begin(1, "a");
+    begin(1, "b");
+    desk_wait(&n_ran, 2);
+    kill_engine(1);
+    atomic_store(&is_open, true);
+    check_ends(2);
+    close_all();
+}
+
 static bool is_begun(void)
 {
     unsigned n = 0;
