@@ -43,7 +43,7 @@ static void hand_over(struct server *s)
     (void)turns_drain(s->turns, 0);
     (void)chats_drain(s->chats, 0);
     (void)sessions_drain(s->sessions, 0);
-    if (drain_has_others(s)) imports_give(s->imports);
+    imports_give(s->imports, drain_has_others(s));
 }
 
 void drain_go_on(struct server *s)

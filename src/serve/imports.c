@@ -747,11 +747,12 @@ unsigned imports_count(struct imports *i)
     return n;
 }
 
-void imports_give(struct imports *i)
+void imports_give(struct imports *i, bool has_others)
 {
     if (!i->o.node) return;
-    atomic_store(&i->is_giving, true);
-    atomic_store(&i->has_to_end, true);
+    atomic_store(&i->is_giving, has_others);
+    atomic_store(&i->has_to_end, has_others);
+    if (atomic_load(&i->is_stopped)) atomic_store(&i->has_to_end, true);
 }
 
 void imports_stop(struct imports *i, unsigned grace_ms)

@@ -57,9 +57,9 @@ WEIR_MUST_CHECK enum weir_status imports_start(struct imports *i);
 WEIR_MUST_CHECK enum weir_status imports_look(struct imports *i);
 /*
  * Of several nodes: the others go on with what is under way here, from its next piece on, and begin
- * what is added. For good.
+ * what is added. Until it is said again that there are none: then nobody else would.
  */
-void imports_give(struct imports *i);
+void imports_give(struct imports *i, bool has_others);
 /* How many wait or are under way here. */
 unsigned imports_count(struct imports *i);
 /* Returns when no import is under way, or after `grace_ms`. */

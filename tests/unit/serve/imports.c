@@ -170,7 +170,7 @@ TEST(import_that_is_given_away_is_done_by_another)
     new_world(&w);
     acknowledge(&w);
     snprintf(path, sizeof path, "%s/imports/%s/steps.csv", w.folder_a, id);
-    imports_give(w.a);
+    imports_give(w.a, true);
     run_here(w.a);
     T_EQ(imports_count(w.a), 0);
     T_OK(access(path, F_OK) != 0);
@@ -186,11 +186,28 @@ TEST(import_that_is_given_away_is_done_by_another)
     close_world(&w);
 }
 
+TEST(import_that_all_have_given_away_is_taken_back)
+{
+    struct world w;
+    new_world(&w);
+    acknowledge(&w);
+    imports_give(w.a, true);
+    imports_give(w.b, true);
+    run_here(w.a);
+    T_EQ(imports_look(w.b), WEIR_OK);
+    T_OK(!imports_is_busy(w.b));
+    imports_give(w.b, false);
+    T_EQ(imports_look(w.b), WEIR_OK);
+    wait_for_end(&w);
+    T_OK(says(&w, "\"new\":2"));
+    close_world(&w);
+}
+
 TEST(import_that_is_added_where_others_get_it_is_nobodys)
 {
     struct world w;
     new_world(&w);
-    imports_give(w.a);
+    imports_give(w.a, true);
     acknowledge(&w);
     run_here(w.a);
     T_OK(says(&w, "\"status\":\"running\""));
