@@ -176,20 +176,27 @@ static WEIR_MUST_CHECK enum weir_status connect_to(struct pg *pg, const struct p
     unsigned connect_ms = options->connect_ms > 0 ? options->connect_ms : 5000;
     snprintf(seconds, sizeof seconds, "%u", (connect_ms + 999) / 1000);
     snprintf(user_timeout, sizeof user_timeout, "%u", pg->timeout_ms);
-    /* What stands before the URL is a default, what stands behind it holds against it. */
+    /*
+     * What stands before the URL is a default, what stands behind it holds against it: by their
+     * names nodes are known to whoever copies a store, or looks for what was left by one.
+     */
     const char *keys[] = {"connect_timeout",
-                          "fallback_application_name",
                           "keepalives_idle",
                           "keepalives_interval",
                           "keepalives_count",
                           "tcp_user_timeout",
                           "dbname",
+                          "application_name",
                           options->role != PG_READER ? "target_session_attrs" : NULL,
                           NULL};
-    const char *values[] = {seconds,      options->name ? options->name : "weir",
-                            "10",         "5",
-                            "3",          user_timeout,
-                            options->url, options->role == PG_STANDBY ? "standby" : "read-write",
+    const char *values[] = {seconds,
+                            "10",
+                            "5",
+                            "3",
+                            user_timeout,
+                            options->url,
+                            options->name ? options->name : "weir",
+                            options->role == PG_STANDBY ? "standby" : "read-write",
                             NULL};
     pg->conn = PQconnectdbParams(keys, values, 1);
     if (!pg->conn) return WEIR_NOMEM;
