@@ -12,12 +12,15 @@
  * who was stopped between its locks and its events, and comes when others have gone on, shows a
  * token that is too old. So of two who write the same ids the one that has the locks stays.
  */
+#include "base/clock.h"
 #include "base/slice.h"
 #include "store/pg_impl.h"
 
 enum {
     CONNECT_MS = 1000,
     ANSWER_MS = 2500, /* others may wait for our locks meanwhile */
+    PAUSE_MS = 4000,  /* before it is tried again that did not answer; twice as long each time, */
+    MAX_PAUSE_MS = 16000,
 };
 
 static const char fence_sql[] =
@@ -45,6 +48,17 @@ static void lose(struct pg_cluster *c)
     pg_close(c->pg);
     c->pg = NULL;
     atomic_store(&c->is_away, true);
+}
+
+/*
+ * It could be reached and gave no answer. Each try stops all that is written, to the other
+ * databases, too: so there are fewer and fewer of them.
+ */
+static void rest(struct pg_cluster *c)
+{
+    c->pause_ms = c->pause_ms == 0 ? PAUSE_MS : 2 * c->pause_ms;
+    if (c->pause_ms > MAX_PAUSE_MS) c->pause_ms = MAX_PAUSE_MS;
+    atomic_store(&c->away_until_ns, clock_mono_ns(&clock_system) + (uint64_t)c->pause_ms * 1000000);
 }
 
 static WEIR_MUST_CHECK enum weir_status connect(struct pg_cluster *c)
@@ -99,13 +113,18 @@ enum weir_status pg_carry_send(struct pg_cluster *to, const struct pg_carried *e
 enum weir_status pg_carry_wait(struct pg_store *s)
 {
     enum weir_status all = WEIR_OK;
+    uint64_t began_ns = clock_mono_ns(&clock_system);
     for (size_t i = 1; i < s->clusters.n; i++) {
         struct pg_cluster *c = &s->clusters.all[i];
         if (!c->pg || pg_n_pending(c->pg) == 0) continue;
         enum weir_status st = pg_take_all(c->pg);
+        if (st == WEIR_OK) c->pause_ms = 0;
         if (st == WEIR_OK) continue;
         if (st != WEIR_CONFLICT && st != WEIR_NOMEM) {
             if (!pg_is_broken(c->pg)) pg_tell_refusal(s, st, c->pg);
+            bool has_stalled =
+                clock_mono_ns(&clock_system) - began_ns >= (uint64_t)ANSWER_MS * 1000000;
+            if (has_stalled) rest(c);
             lose(c);
             st = WEIR_STORAGE;
         }

@@ -9,7 +9,7 @@
 #include "base/mem.h"
 #include "base/slice.h"
 
-enum { TRIES = 10 };
+enum { TRIES = 10, STATEMENT_MS = 30000 };
 
 /* ---- life ---- */
 
@@ -56,7 +56,9 @@ enum weir_status pg_clusters_pool(struct pg_clusters *cs, unsigned n_max, unsign
     enum weir_status st = WEIR_OK;
     for (size_t i = 0; i < cs->n && st == WEIR_OK; i++) {
         struct pg_cluster *c = &cs->all[i];
-        const struct pg_options options = {.url = c->url};
+        /* Who checks the store waits for longer, so the server may. */
+        const struct pg_options options = {
+            .url = c->url, .timeout_ms = PG_READ_ANSWER_MS, .statement_ms = STATEMENT_MS};
         st = pg_pool_new(&c->pool, &options, n_max);
         if (st == WEIR_OK) st = pg_far_init(&c->far, c->pool, c->url, n_far);
     }

@@ -27,6 +27,8 @@ struct pg_cluster {
     atomic_bool is_open; /* new logs may be put there */
     /* It could not be written to: nothing is sent there until the keeper has reached it. */
     atomic_bool is_away;
+    atomic_uint_least64_t away_until_ns; /* not before that, though it can be reached */
+    unsigned pause_ms;                   /* the committer's: how long that was last */
     /* It is not in the table any more, and may be somebody else's by now. */
     atomic_bool is_removed;
     struct pg_pool *pool; /* for who reads */

@@ -51,6 +51,11 @@ static bool is_given_up(const struct pg_store *s, uint64_t now)
     return s->away_since_ns != 0 && now - s->away_since_ns > (uint64_t)PG_WAIT_MS * 1000000;
 }
 
+bool pg_commit_is_stuck(const struct pg_store *s, uint64_t now)
+{
+    return s->is_batching && now - s->batch_ns > (uint64_t)PG_WAIT_MS * 1000000;
+}
+
 static enum weir_status queue_up(struct pg_store *s, struct commit *c, uint64_t now)
 {
     if (c->status != WEIR_OK) return c->status;
@@ -136,6 +141,7 @@ static void take_batch(struct pg_store *s, struct batch *b)
     s->queued_bytes -= n_bytes;
     s->batch_ns = now_ns();
     s->batch_commits = b->n_commits;
+    s->is_batching = true;
 }
 
 /* ---- telling ---- */
@@ -423,26 +429,6 @@ static WEIR_MUST_CHECK enum weir_status try_batch(struct pg_store *s, struct bat
     return st;
 }
 
-/* Too many locks at once for the server, or it is short of something else. */
-static void ease(struct pg_store *s)
-{
-    if (s->pg && strcmp(pg_state(s->pg), "53200") == 0 && s->max_keys > 1) s->max_keys /= 2;
-}
-
-/* Waits a moment for better times. False: no commit of the batch waits for them any more. */
-static bool wait_for_better(struct pg_store *s, struct batch *b)
-{
-    uint64_t n_bytes = 0;
-    ease(s);
-    struct commit *late = take_late(&b->commits, false, &n_bytes);
-    fail(s, late, WEIR_STORAGE);
-    fail_late(s);
-    if (!b->commits) return false;
-    if (!s->pg && pg_link_up(s) == WEIR_OK) return true;
-    wait_a_moment(s);
-    return true;
-}
-
 void pg_tell_refusal(struct pg_store *s, enum weir_status st, const struct pg *by)
 {
     char why[320];
@@ -467,6 +453,28 @@ static void note_refusal(struct pg_store *s, enum weir_status st)
     s->refused_ns = now_ns();
     pthread_mutex_unlock(&s->queue_lock);
     pg_tell_refusal(s, st, s->pg);
+}
+
+/* Too many locks at once for the server, or it is short of something else. */
+static void ease(struct pg_store *s)
+{
+    if (s->pg && strcmp(pg_state(s->pg), "53200") == 0 && s->max_keys > 1) s->max_keys /= 2;
+}
+
+/* Waits a moment for better times. False: no commit of the batch waits for them any more. */
+static bool wait_for_better(struct pg_store *s, struct batch *b)
+{
+    uint64_t n_bytes = 0;
+    ease(s);
+    struct commit *late = take_late(&b->commits, false, &n_bytes);
+    /* One that can be reached and takes too long; one that is away is known to be. */
+    if (late && s->away_since_ns == 0) note_refusal(s, WEIR_STORAGE);
+    fail(s, late, WEIR_STORAGE);
+    fail_late(s);
+    if (!b->commits) return false;
+    if (!s->pg && pg_link_up(s) == WEIR_OK) return true;
+    wait_a_moment(s);
+    return true;
 }
 
 static WEIR_MUST_CHECK enum weir_status try_and_count(struct pg_store *s, struct batch *b,
@@ -632,6 +640,9 @@ void *pg_committer_run(void *store)
         if (has_gathered(s)) take_batch(s, &b);
         pthread_mutex_unlock(&s->queue_lock);
         if (b.commits) run_batch(s, &b);
+        pthread_mutex_lock(&s->queue_lock);
+        s->is_batching = false;
+        pthread_mutex_unlock(&s->queue_lock);
     }
     hear_all(s);
     if (s->pg) {

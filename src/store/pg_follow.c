@@ -21,8 +21,8 @@ enum {
     FETCH_EVENTS = 4096, /* that were missed and are fetched; of more, the newest chunk */
     COMPARE_LOGS = 1000, /* in one statement */
     CONNECT_MS = 1000,   /* to one of the other databases */
-    NOT_AGAIN_MS = 5000, /* when that failed */
-    ANSWER_MS = 5000,
+    NOT_AGAIN_MS = 5000, /* when that failed, or it gave no answer */
+    ANSWER_MS = 2500,    /* what is on the others waits meanwhile */
 };
 
 /* Chunks are written today; the day may change meanwhile, and clocks differ. */
@@ -141,6 +141,11 @@ static void askings_fini(struct askings *as)
     mem_free(as->each);
 }
 
+static void leave_alone(struct pg_listener *l, size_t i)
+{
+    l->not_until_ns[i] = clock_mono_ns(&clock_system) + (uint64_t)NOT_AGAIN_MS * 1000000;
+}
+
 /* A connection to the ith database; NULL: not now. */
 static struct pg *connection(struct pg_listener *l, size_t i)
 {
@@ -151,10 +156,8 @@ static struct pg *connection(struct pg_listener *l, size_t i)
     if (l->others[i] && !pg_is_broken(l->others[i])) return l->others[i];
     pg_close(l->others[i]);
     l->others[i] = NULL;
-    uint64_t now = clock_mono_ns(&clock_system);
-    if (now < l->not_until_ns[i] || atomic_load(&c->is_away)) return NULL;
-    if (pg_open(&l->others[i], &options, NULL) != WEIR_OK)
-        l->not_until_ns[i] = now + (uint64_t)NOT_AGAIN_MS * 1000000;
+    if (clock_mono_ns(&clock_system) < l->not_until_ns[i] || atomic_load(&c->is_away)) return NULL;
+    if (pg_open(&l->others[i], &options, NULL) != WEIR_OK) leave_alone(l, i);
     return l->others[i];
 }
 
@@ -231,6 +234,7 @@ static WEIR_MUST_CHECK enum weir_status fetch_of(struct pg_listener *l, struct p
     }
     a->n = 0;
     if (st == WEIR_OK || i == 0) return st;
+    if (pg && pg_is_broken(pg)) leave_alone(l, i);
     l->must_compare = true;
     return WEIR_OK;
 }

@@ -138,7 +138,8 @@ struct pg_store {
     struct store_error link_why; /* why there is none */
     int old_process;             /* of the connection that was lost; 0: it ended as it should */
     uint64_t batch_number;       /* the newest in our row */
-    uint64_t batch_ns;           /* when it began */
+    uint64_t batch_ns;           /* queue: when the last batch began */
+    bool is_batching;            /* queue: it is under way */
     size_t batch_commits;        /* that it had */
     uint64_t refusal_told_ns;    /* 0: never */
     uint64_t connect_at_ns;      /* not before that */
@@ -276,6 +277,8 @@ void *pg_committer_run(void *store);
 void pg_commit_run(struct store *s, struct commit_run *run);
 /* Other nodes have written something; takes it over. Any thread. */
 void pg_commit_hear(void *store, struct pg_heard *h);
+/* Under the queue's lock: a batch is under way for longer than a commit may wait. */
+bool pg_commit_is_stuck(const struct pg_store *s, uint64_t now);
 /* A database answers, and takes nothing: its own words, once a minute at most. Committer only. */
 void pg_tell_refusal(struct pg_store *s, enum weir_status st, const struct pg *by);
 

@@ -150,6 +150,12 @@ static WEIR_MUST_CHECK enum weir_status age_token(struct pg_keeper *k)
     return WEIR_OK;
 }
 
+static void note_answer(struct pg_cluster *c)
+{
+    if (clock_mono_ns(&clock_system) >= atomic_load(&c->away_until_ns))
+        atomic_store(&c->is_away, false);
+}
+
 /* One that answers is not away any more, whatever becomes of sweeping it. */
 static WEIR_MUST_CHECK enum weir_status sweep_other(struct pg_keeper *k, size_t i)
 {
@@ -158,7 +164,7 @@ static WEIR_MUST_CHECK enum weir_status sweep_other(struct pg_keeper *k, size_t 
     struct pg *pg = other(k, i);
     bool has_more = true;
     enum weir_status st = pg ? pg_script(pg, "SELECT 1") : WEIR_STORAGE;
-    if (st == WEIR_OK) atomic_store(&c->is_away, false);
+    if (st == WEIR_OK) note_answer(c);
     k->strays[i].old = k->old;
     for (int n = 0; n < ROUNDS && has_more && st == WEIR_OK && !is_stopping(k); n++)
         st = pg_sweep_carried(k->pg, pg, c->number, &s, &k->strays[i], &has_more);

@@ -19,6 +19,7 @@ enum {
     LIST_ROWS = 4096,
     LIST_BYTES = 16 << 20,
     FAR_EVENTS = 64,      /* so far behind the head, a standby is asked */
+    AGAIN_MS = 1000,      /* a connection that was lost within that had been lost before */
     STANDBY_MS = 2000,    /* to reach one, and for its answer */
     NO_STANDBY_MS = 30000 /* none is looked for so long after none was found */
 };
@@ -27,13 +28,16 @@ enum weir_status pg_with(struct pg_pool *pool, pg_work_fn work, void *user)
 {
     enum weir_status st = WEIR_OK;
     bool is_broken = true;
-    for (int i = 0; i < 2 && is_broken; i++) {
+    uint64_t began_ns = clock_mono_ns(&clock_system), spent_ns = 0;
+    /* One that idled may have been lost long ago; one that gave no answer is not asked again. */
+    for (int i = 0; i < 2 && is_broken && spent_ns < (uint64_t)AGAIN_MS * 1000000; i++) {
         struct pg *pg;
         st = pg_pool_take(pool, PG_READ_WAIT_MS, &pg);
         if (st != WEIR_OK) return st;
         st = work(pg, user);
         is_broken = pg_is_broken(pg);
         pg_pool_give(pool, pg);
+        spent_ns = clock_mono_ns(&clock_system) - began_ns;
     }
     return st;
 }

@@ -331,7 +331,8 @@ static enum weir_status pg_store_is_writable(struct store *store)
     struct pg_store *s = pg_store_of(store);
     uint64_t now = clock_mono_ns(&clock_system);
     pthread_mutex_lock(&s->queue_lock);
-    enum weir_status st = s->away_since_ns != 0 ? WEIR_STORAGE : WEIR_OK;
+    bool is_away = s->away_since_ns != 0 || pg_commit_is_stuck(s, now);
+    enum weir_status st = is_away ? WEIR_STORAGE : WEIR_OK;
     /* Not for ever: somebody who waits for this to change would never try. */
     if (st == WEIR_OK && now - s->refused_ns < (uint64_t)REFUSED_MS * 1000000) st = s->refusal;
     pthread_mutex_unlock(&s->queue_lock);

@@ -18,7 +18,8 @@ enum {
     PG_LOCK_SCHEMA = 1,    /* somebody migrates */
     PG_LOCK_DAYS = 2,      /* somebody makes partitions */
     PG_LOCK_SWEEP = 3,     /* somebody sweeps */
-    PG_READ_WAIT_MS = 5000, /* for a connection to read with */
+    PG_READ_WAIT_MS = 5000,    /* for a connection to read with, */
+    PG_READ_ANSWER_MS = 10000, /* then for an answer */
 };
 
 /* ---- the schema (pg_schema.c) ---- */
