@@ -17,7 +17,9 @@
  *   - each document that a batch looked at or changes is locked by an advisory lock of its key's
  *     hash until the end of the transaction, shared or exclusive, all in one order; then versions
  *     are compared. So it is for logs that were seen not to be there, or are made;
- *   - logs that are there are locked by their rows, in the order of their ids;
+ *   - logs that are there are locked by their rows, in the order of their ids for each kind of
+ *     change. Two batches that append to a log and seal another, the other way round, stop each
+ *     other: the database ends one of them, which is decided again;
  *   - a node's batches are numbered, and each writes its number to the node's row in the table of
  *     writers if it is the one behind the last. When a connection is lost nobody knows whether the
  *     batch happened: the row does. It is told apart there, and its number is used up, before

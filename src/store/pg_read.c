@@ -256,12 +256,14 @@ static bool read_on_standby(struct pg_far *far, struct reading *r, struct log_re
     if (!far->standbys || mono_ms() < atomic_load(&far->not_until)) return false;
     enum weir_status st = pg_pool_take(far->standbys, 0, &pg);
     if (st == WEIR_BUSY) return false;
-    if (st == WEIR_OK) {
+    bool is_away = st != WEIR_OK;
+    if (!is_away) {
+        uint64_t began_ms = mono_ms();
         st = r->find_late(pg, r);
+        is_away = pg_is_broken(pg) && mono_ms() - began_ms >= AGAIN_MS; /* it gave no answer */
         pg_pool_give(far->standbys, pg);
-    } else {
-        atomic_store(&far->not_until, mono_ms() + NO_STANDBY_MS);
     }
+    if (is_away) atomic_store(&far->not_until, mono_ms() + NO_STANDBY_MS);
     if (st != WEIR_OK) return false;
     bool is_same = pg_n_rows(r->rows) > 0 &&
                    (uint64_t)pg_get_int(r->rows, 0, 0) == out->state.log_id &&
