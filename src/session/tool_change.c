@@ -10,6 +10,8 @@
 
 enum { ENTRY_VALUES_BYTES = 8 << 20, DOC_BYTES = 64 << 10 };
 
+struct same;
+
 struct change {
     struct tool_call *call;
     char key[TOOL_DOC_BYTES];
@@ -17,6 +19,7 @@ struct change {
     /* Puts the change into the commit. */
     enum weir_status (*put)(struct change *ch, struct commit_view *view, struct commit *c);
     char id[MEMORY_ID_LEN + 1];
+    const struct same *same; /* what is forgotten */
     struct new_job job;
 };
 
@@ -113,6 +116,57 @@ static struct doc_query memories_of(const struct tool_call *c)
                               .is_falling = true};
 }
 
+/* An entry with the text that is looked for. */
+struct same {
+    struct same *next;
+    int64_t version;
+    char id[MEMORY_ID_LEN + 1];
+};
+
+struct search {
+    struct tool_call *call;
+    struct weir_slice text;
+    struct weir_json_doc *doc;
+    struct same *found;
+};
+
+static enum weir_status keep_same(struct search *s, const struct doc *doc)
+{
+    struct arena *arena = pass_arena(s->call->pass);
+    struct same *m = arena_alloc(arena, sizeof *m);
+    if (!m) return arena->status;
+    *m = (struct same){.next = s->found, .version = doc->version};
+    memcpy(m->id, doc->id.ptr, doc->id.len);
+    s->found = m;
+    return WEIR_OK;
+}
+
+static enum weir_status look_at(void *user, const struct doc *doc)
+{
+    struct search *s = user;
+    struct memory_entry e;
+    const struct weir_json *json = NULL;
+    weir_json_doc_reset(s->doc);
+    enum weir_status st = weir_json_parse(s->doc, doc->body, &json, NULL);
+    if (st != WEIR_OK || !memory_read(json, &e)) return st == WEIR_NOMEM ? st : WEIR_OK;
+    bool is_same = slice_eq(e.text, s->text) && doc->id.len <= MEMORY_ID_LEN;
+    return is_same ? keep_same(s, doc) : WEIR_OK;
+}
+
+/* All of them: people see a text, not how often it was written. *found NULL: there are none. */
+static enum weir_status find_same(struct tool_call *c, struct same **found)
+{
+    struct doc_query query = memories_of(c);
+    struct search s = {.call = c, .text = given(c, "text")};
+    *found = NULL;
+    s.doc = weir_json_doc_new(ENTRY_VALUES_BYTES);
+    if (!s.doc) return WEIR_NOMEM;
+    enum weir_status st = store_doc_list(c->sessions->store, &query, look_at, &s);
+    weir_json_doc_free(s.doc);
+    *found = s.found;
+    return st;
+}
+
 static enum weir_status put_memory(struct change *ch, struct commit_view *view, struct commit *c)
 {
     (void)view;
@@ -132,6 +186,14 @@ enum weir_status tool_check_remember(struct tool_call *c)
     return st;
 }
 
+static void put_remembered(struct tool_call *c, const char *id)
+{
+    weir_json_put_begin_object(&c->result);
+    put_result(c, "remembered", given(c, "text"));
+    put_result(c, "id", weir_slice_of(id));
+    weir_json_put_end_object(&c->result);
+}
+
 static enum weir_status make_memory(struct change *ch)
 {
     struct tool_call *c = ch->call;
@@ -146,61 +208,64 @@ static enum weir_status make_memory(struct change *ch)
                                       .text = given(c, "text"),
                                       .created_at = weir_slice_of(now),
                                       .updated_at = weir_slice_of(now)});
-    weir_json_put_begin_object(&c->result);
-    put_result(c, "remembered", given(c, "text"));
-    put_result(c, "id", weir_slice_of(ch->id));
-    weir_json_put_end_object(&c->result);
+    put_remembered(c, ch->id);
+    ch->put = put_memory;
     return WEIR_OK;
+}
+
+/* It is remembered already: the result alone is written. */
+static enum weir_status put_nothing(struct change *ch, struct commit_view *view, struct commit *c)
+{
+    (void)ch;
+    (void)view;
+    (void)c;
+    return WEIR_OK;
+}
+
+static enum weir_status has_room(struct tool_call *c)
+{
+    size_t n = 0;
+    struct doc_query query = memories_of(c);
+    enum weir_status st = store_doc_list(c->sessions->store, &query, count_one, &n);
+    if (st == WEIR_OK && n >= MEMORY_MAX_ENTRIES)
+        return tool_fail(c, WEIR_LIMIT, "%d entries are remembered already; forget some first",
+                         MEMORY_MAX_ENTRIES);
+    return st;
 }
 
 enum weir_status tool_remember(struct tool_call *c)
 {
     struct change ch;
-    size_t n = 0;
-    struct doc_query query = memories_of(c);
+    struct same *same;
     enum weir_status st = find_result(c);
     if (st != WEIR_NOT_FOUND) return st;
-    st = store_doc_list(c->sessions->store, &query, count_one, &n);
+    st = find_same(c, &same);
+    if (st == WEIR_OK && !same) st = has_room(c);
     if (st != WEIR_OK) return st;
-    if (n >= MEMORY_MAX_ENTRIES)
-        return tool_fail(c, WEIR_LIMIT, "%d entries are remembered already; forget some first",
-                         MEMORY_MAX_ENTRIES);
     begin(&ch, c);
-    ch.put = put_memory;
-    st = make_memory(&ch);
+    if (same) {
+        ch.put = put_nothing;
+        put_remembered(c, same->id);
+    } else {
+        st = make_memory(&ch);
+    }
     if (st == WEIR_OK) st = commit_change(&ch);
     end(&ch);
     return st;
 }
 
-struct search {
-    struct weir_slice text;
-    struct weir_json_doc *doc;
-    char id[MEMORY_ID_LEN + 1];
-};
-
-/* WEIR_EXISTS: found. */
-static enum weir_status look_at(void *user, const struct doc *doc)
-{
-    struct search *s = user;
-    struct memory_entry e;
-    const struct weir_json *json = NULL;
-    weir_json_doc_reset(s->doc);
-    enum weir_status st = weir_json_parse(s->doc, doc->body, &json, NULL);
-    if (st != WEIR_OK || !memory_read(json, &e)) return st == WEIR_NOMEM ? st : WEIR_OK;
-    if (!slice_eq(e.text, s->text) || doc->id.len > MEMORY_ID_LEN) return WEIR_OK;
-    memcpy(s->id, doc->id.ptr, doc->id.len);
-    s->id[doc->id.len] = 0;
-    return WEIR_EXISTS;
-}
-
-static enum weir_status remove_memory(struct change *ch, struct commit_view *view, struct commit *c)
+/* Those that somebody has changed meanwhile say something else, and stay. */
+static enum weir_status remove_memories(struct change *ch, struct commit_view *view,
+                                        struct commit *c)
 {
     struct doc doc;
-    struct doc_key key = memory_key(weir_slice_of(ch->id));
-    enum weir_status st = commit_view_doc(view, key, &doc);
-    if (st == WEIR_OK) commit_remove(c, key, doc.version);
-    return st;
+    for (const struct same *m = ch->same; m; m = m->next) {
+        struct doc_key key = memory_key(weir_slice_of(m->id));
+        enum weir_status st = commit_view_doc(view, key, &doc);
+        if (st != WEIR_OK && st != WEIR_NOT_FOUND) return st;
+        if (st == WEIR_OK && doc.version == m->version) commit_remove(c, key, doc.version);
+    }
+    return WEIR_OK;
 }
 
 enum weir_status tool_check_forget(struct tool_call *c)
@@ -212,21 +277,17 @@ enum weir_status tool_check_forget(struct tool_call *c)
 enum weir_status tool_forget(struct tool_call *c)
 {
     struct change ch;
-    struct doc_query query = memories_of(c);
-    struct search s = {.text = given(c, "text")};
+    struct same *same;
     enum weir_status st = find_result(c);
     if (st != WEIR_NOT_FOUND) return st;
-    s.doc = weir_json_doc_new(ENTRY_VALUES_BYTES);
-    if (!s.doc) return WEIR_NOMEM;
-    st = store_doc_list(c->sessions->store, &query, look_at, &s);
-    weir_json_doc_free(s.doc);
-    if (st == WEIR_OK) return tool_fail(c, WEIR_NOT_FOUND, "nothing with that text is remembered");
-    if (st != WEIR_EXISTS) return st;
+    st = find_same(c, &same);
+    if (st != WEIR_OK) return st;
+    if (!same) return tool_fail(c, WEIR_NOT_FOUND, "nothing with that text is remembered");
     begin(&ch, c);
-    ch.put = remove_memory;
-    memcpy(ch.id, s.id, sizeof s.id);
+    ch.put = remove_memories;
+    ch.same = same;
     weir_json_put_begin_object(&c->result);
-    put_result(c, "forgotten", s.text);
+    put_result(c, "forgotten", given(c, "text"));
     weir_json_put_end_object(&c->result);
     st = commit_change(&ch);
     end(&ch);

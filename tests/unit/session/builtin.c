@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns without a model: questions about data, plain sentences that use tools, what is asked back.
  */
+#include "agent/memory.h"
 #include "desk.h"
 #include "import/import.h"
 
@@ -120,6 +121,58 @@ TEST(something_is_remembered_when_that_is_allowed)
     talk(s.session, "What do you remember about me?");
     T_OK(says(event_text, "{\"type\":\"context_meta\",\"data\":{\"memories\":1,\"labs\":0}}"));
     T_OK(says(event_text, "I like tea"));
+    desk_stop();
+}
+
+/* A command that asks, which is allowed in this session from then on. */
+static struct sent allow_always(const char *session, const char *text)
+{
+    char id[96];
+    struct sent s = send_text(session, text);
+    WAIT_FOR(says(look(s.session), desk_format("\"approvalId\":\"ap_%s_1\"", s.turn + 4)));
+    snprintf(id, sizeof id, "ap_%s_1", s.turn + 4);
+    T_EQ(CALL("tools/approve",
+              "{\"approvalId\":\"%s\",\"clientId\":\"tab\",\"scope\":\"any-args\"}", id),
+         WEIR_OK);
+    wait_idle(s.session);
+    look(s.session);
+    return s;
+}
+
+static void put_memory(const char *id, const char *text)
+{
+    struct commit *c = commit_new(0);
+    struct weir_buf body;
+    weir_buf_init(&body, 4096);
+    memory_put(&body, &(struct memory_entry){.id = weir_slice_of(id),
+                                             .category = SLICE("insight"),
+                                             .text = weir_slice_of(text)});
+    commit_put(c, memory_key(weir_slice_of(id)), DOC_MUST_BE_NEW, SLICE("ann"),
+               weir_buf_slice(&body));
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+    weir_buf_fini(&body);
+}
+
+TEST(what_is_forgotten_is_forgotten_however_often_it_was_written)
+{
+    open_builtin();
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA1", "I like tea");
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA2", "I like coffee");
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA3", "I like tea");
+    allow_always(NULL, "Forget that I like tea");
+    T_OK(says(event_text, "That is forgotten."));
+    T_EQ(n_docs("memory"), 1);
+    T_OK(says(doc_text("memory", "mem_01HF7YAT00AAAAAAAAAAAAAAA2"), "coffee"));
+    desk_stop();
+}
+
+TEST(what_is_remembered_already_is_not_written_again)
+{
+    open_builtin();
+    struct sent s = allow_always(NULL, "Remember that I like tea");
+    talk(s.session, "Remember that I like tea");
+    T_EQ(count(event_text, "\"text\":\"I will remember that.\",\"turnCount\""), 2);
+    T_EQ(n_docs("memory"), 1);
     desk_stop();
 }
 
