@@ -51,9 +51,9 @@ static bool split(struct weir_slice t, struct weir_slice *before, struct weir_sl
     return behind->len > 0;
 }
 
-static struct weir_slice without_stop(struct weir_slice t)
+struct weir_slice command_without_stop(struct weir_slice t)
 {
-    while (t.len > 0 && strchr(".!?", t.ptr[t.len - 1])) t.len--;
+    while (t.len > 0 && strchr(".!? ", t.ptr[t.len - 1])) t.len--;
     return t;
 }
 
@@ -70,7 +70,8 @@ static bool read_memory(struct weir_slice t, struct command *c)
     static const char *const words[] = {"remember that", "remember:", "please remember that",
                                         "remember this:", NULL};
     static const char *const forgetting[] = {"forget that", "forget:", "please forget that", NULL};
-    if (take_one(&t, forgetting)) return is_done(c, "forget_memory", "text", without_stop(t));
+    if (take_one(&t, forgetting))
+        return is_done(c, "forget_memory", "text", command_without_stop(t));
     return take_one(&t, words) && is_done(c, "remember", "text", t);
 }
 
@@ -80,6 +81,7 @@ static bool read_note_text(struct weir_slice t, const char *tool, struct command
     struct weir_slice name, text;
     if (!split(t, &name, &text)) return false;
     (void)take(&name, "called");
+    name = command_without_stop(name); /* as those that read it */
     if (name.len == 0) name = SLICE("note");
     if (name.len > NAME_BYTES || memchr(name.ptr, '\n', name.len)) return false;
     *c = (struct command){.tool = tool, .keys = {"name", "text"}, .values = {name, text}};
@@ -97,9 +99,10 @@ static bool read_note(struct weir_slice t, struct command *c)
                                           "which notes do i have", NULL};
     static const char *const adding[] = {"add to the note", "add to note", "append to note", NULL};
     static const char *const deleting[] = {"delete the note", "delete note", NULL};
-    if (take_one(&t, listing)) return without_stop(t).len == 0 && is_done(c, "list_notes", NULL, t);
-    if (take_one(&t, reading)) return is_done(c, "read_note", "name", without_stop(t));
-    if (take_one(&t, deleting)) return is_done(c, "delete_note", "name", without_stop(t));
+    if (take_one(&t, listing))
+        return command_without_stop(t).len == 0 && is_done(c, "list_notes", NULL, t);
+    if (take_one(&t, reading)) return is_done(c, "read_note", "name", command_without_stop(t));
+    if (take_one(&t, deleting)) return is_done(c, "delete_note", "name", command_without_stop(t));
     if (take_one(&t, adding)) return read_note_text(t, "append_note", c);
     return take_one(&t, writing) && read_note_text(t, "write_note", c);
 }

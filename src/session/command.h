@@ -18,5 +18,7 @@ struct command {
 
 /* False: it is none. */
 bool command_read(struct weir_slice text, struct command *out);
+/* What a sentence ends with is no part of what it names: "Forget that I like tea." */
+struct weir_slice command_without_stop(struct weir_slice t);
 /* The tool's input, as JSON. */
 void command_put_input(struct weir_buf *out, const struct command *c);

@@ -6,6 +6,7 @@
  */
 #include "agent/memory.h"
 #include "base/slice.h"
+#include "session/command.h"
 #include "session/tools_impl.h"
 
 enum { ENTRY_VALUES_BYTES = 8 << 20, DOC_BYTES = 64 << 10 };
@@ -130,6 +131,12 @@ struct search {
     struct same *found;
 };
 
+/* Whoever writes with a stop may ask without one, and the other way round. */
+static bool is_same(struct weir_slice a, struct weir_slice b)
+{
+    return slice_eq(command_without_stop(a), command_without_stop(b));
+}
+
 static enum weir_status keep_same(struct search *s, const struct doc *doc)
 {
     struct arena *arena = pass_arena(s->call->pass);
@@ -149,8 +156,8 @@ static enum weir_status look_at(void *user, const struct doc *doc)
     weir_json_doc_reset(s->doc);
     enum weir_status st = weir_json_parse(s->doc, doc->body, &json, NULL);
     if (st != WEIR_OK || !memory_read(json, &e)) return st == WEIR_NOMEM ? st : WEIR_OK;
-    bool is_same = slice_eq(e.text, s->text) && doc->id.len <= MEMORY_ID_LEN;
-    return is_same ? keep_same(s, doc) : WEIR_OK;
+    if (!is_same(e.text, s->text) || doc->id.len > MEMORY_ID_LEN) return WEIR_OK;
+    return keep_same(s, doc);
 }
 
 /* All of them: people see a text, not how often it was written. *found NULL: there are none. */

@@ -166,6 +166,19 @@ TEST(what_is_forgotten_is_forgotten_however_often_it_was_written)
     desk_stop();
 }
 
+TEST(a_stop_hides_nothing_from_being_forgotten)
+{
+    open_builtin();
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA1", "I like tea.");
+    struct sent s = allow_always(NULL, "Remember that I am tall.");
+    T_EQ(n_docs("memory"), 2);
+    allow_always(s.session, "Forget that I like tea.");
+    T_EQ(n_docs("memory"), 1);
+    talk(s.session, "Forget that I am tall");
+    T_EQ(n_docs("memory"), 0);
+    desk_stop();
+}
+
 TEST(what_is_remembered_already_is_not_written_again)
 {
     open_builtin();
