@@ -259,7 +259,9 @@ static enum weir_status asking_init(struct turn_pass *p, struct asking *a,
 static enum weir_status ask_first(struct turn_pass *p, const struct asking *a)
 {
     enum weir_status st = question_await(p, a->question.id);
-    if (st == WEIR_OK) st = settle_if_covered(pass_sessions(p), a);
+    if (st == WEIR_OK && a->wish->can) st = a->wish->can(a->wish->user);
+    if (st != WEIR_OK) return st;
+    st = settle_if_covered(pass_sessions(p), a);
     return st == WEIR_NOT_FOUND ? ask_people(p, a) : st;
 }
 

@@ -431,6 +431,10 @@ struct approval_wish {
     const char *tool;
     struct weir_slice args;   /* JSON */
     struct weir_slice reason; /* empty: null */
+    /* Whether it can be at all: nobody is asked about what cannot. Not looked at again when it was
+     * asked about, for then it may be done already. NULL: it can. */
+    enum weir_status (*can)(void *user);
+    void *user;
 };
 enum approval_state { APPROVAL_ALLOWED, APPROVAL_DENIED };
 /* WEIR_OK: *state, and `why` for the model if it was denied. WEIR_PENDING: people are asked. */

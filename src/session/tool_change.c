@@ -240,6 +240,14 @@ static enum weir_status has_room(struct tool_call *c)
     return st;
 }
 
+/* What is remembered already needs no room. */
+enum weir_status tool_can_remember(struct tool_call *c)
+{
+    struct same *same;
+    enum weir_status st = find_same(c, &same);
+    return st == WEIR_OK && !same ? has_room(c) : st;
+}
+
 enum weir_status tool_remember(struct tool_call *c)
 {
     struct change ch;
@@ -281,15 +289,28 @@ enum weir_status tool_check_forget(struct tool_call *c)
     return tool_text(c, "text", true, MEMORY_TEXT_BYTES, &text);
 }
 
+static enum weir_status find_to_forget(struct tool_call *c, struct same **found)
+{
+    enum weir_status st = find_same(c, found);
+    if (st == WEIR_OK && !*found)
+        return tool_fail(c, WEIR_NOT_FOUND, "nothing with that text is remembered");
+    return st;
+}
+
+enum weir_status tool_can_forget(struct tool_call *c)
+{
+    struct same *same;
+    return find_to_forget(c, &same);
+}
+
 enum weir_status tool_forget(struct tool_call *c)
 {
     struct change ch;
     struct same *same;
     enum weir_status st = find_result(c);
     if (st != WEIR_NOT_FOUND) return st;
-    st = find_same(c, &same);
+    st = find_to_forget(c, &same);
     if (st != WEIR_OK) return st;
-    if (!same) return tool_fail(c, WEIR_NOT_FOUND, "nothing with that text is remembered");
     begin(&ch, c);
     ch.put = remove_memories;
     ch.same = same;

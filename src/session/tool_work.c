@@ -11,7 +11,11 @@
  * what the model is told. A turn that ends in the middle of it is told here what is known of its
  * call.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/mem.h"
 #include "base/slice.h"
@@ -241,16 +245,21 @@ static enum weir_status run_job(struct work *w, const struct runner_job *job)
     return st;
 }
 
+/* The path of the session's own folder, with `behind` behind it. */
+static bool put_folder(const struct tool_call *c, const char *behind, char out[PATH_BYTES])
+{
+    struct weir_slice session = pass_session(c->pass);
+    int len = snprintf(out, PATH_BYTES, "%s/%.*s%s", c->sessions->options.folder, (int)session.len,
+                       session.ptr, behind);
+    return len >= 0 && len < PATH_BYTES;
+}
+
 static enum weir_status run(struct tool_call *c, struct work *w)
 {
-    const struct sessions *s = c->sessions;
     struct weir_buf input;
     const struct program *p = c->tool.program;
     char folder[PATH_BYTES];
-    struct weir_slice session = pass_session(c->pass);
-    int len = snprintf(folder, sizeof folder, "%s/%.*s", s->options.folder, (int)session.len,
-                       session.ptr);
-    if (len < 0 || len >= PATH_BYTES) return WEIR_INTERNAL;
+    if (!put_folder(c, "", folder)) return WEIR_INTERNAL;
     weir_buf_init(&input, RUNNER_INPUT_BYTES);
     put_input(c, &input);
     const struct runner_job job = {.folder = folder,
@@ -350,6 +359,25 @@ enum weir_status tool_work(struct tool_call *c)
     if (state == WORK_DONE) return take_end(c, w);
     if (flow_is_aborted(pass_step(c->pass))) (void)tools_abort(s, pass_turn(c->pass));
     return pass_wait_work(c->pass);
+}
+
+/* ---- notes ---- */
+
+enum weir_status tool_can_delete_note(struct tool_call *c)
+{
+    char folder[PATH_BYTES], name[NOTE_NAME_BYTES + 1];
+    struct stat info;
+    struct weir_slice given = weir_json_text(weir_json_get_str(c->input, "name"));
+    if (!put_folder(c, "/notes", folder)) return WEIR_INTERNAL;
+    snprintf(name, sizeof name, "%.*s", (int)given.len, given.ptr);
+    /* Programs write there, too: no link of theirs is followed. */
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    /* What else is wrong, the one that works says. */
+    bool is_there = fd < 0 && errno != ENOENT;
+    if (fd >= 0)
+        is_there = fstatat(fd, name, &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(info.st_mode);
+    if (fd >= 0) close(fd);
+    return is_there ? WEIR_OK : tool_fail(c, WEIR_NOT_FOUND, "there is no note of that name");
 }
 
 /* ---- the end of the turn ---- */

@@ -58,6 +58,7 @@ static const struct session_tool table[] = {
      .needs_approval = true,
      .reason = memory_reason,
      .check = tool_check_remember,
+     .can = tool_can_remember,
      .change = tool_remember},
     {.name = "forget_memory",
      .group = "memory",
@@ -69,6 +70,7 @@ static const struct session_tool table[] = {
      .needs_approval = true,
      .reason = memory_reason,
      .check = tool_check_forget,
+     .can = tool_can_forget,
      .change = tool_forget},
     {.name = "schedule_prompt",
      .group = "schedule",
@@ -132,7 +134,8 @@ static const struct session_tool table[] = {
      .needs_approval = true,
      .is_repeatable = true,
      .reason = note_reason,
-     .check = check_note},
+     .check = check_note,
+     .can = tool_can_delete_note},
 };
 enum { N_TABLE = sizeof table / sizeof *table };
 
@@ -485,6 +488,12 @@ static enum weir_status ask_person(struct tool_call *c)
     return WEIR_OK;
 }
 
+static enum weir_status can(void *call)
+{
+    struct tool_call *c = call;
+    return c->tool.can ? c->tool.can(c) : WEIR_OK;
+}
+
 /* WEIR_FORBIDDEN: it may not. */
 static enum weir_status approve(struct tool_call *c)
 {
@@ -495,7 +504,9 @@ static enum weir_status approve(struct tool_call *c)
                                     .number = c->wish->number,
                                     .tool = c->tool.name,
                                     .args = weir_buf_slice(&c->args),
-                                    .reason = weir_slice_of(c->tool.reason)};
+                                    .reason = weir_slice_of(c->tool.reason),
+                                    .can = can,
+                                    .user = c};
     enum weir_status st = approval_ask(c->pass, &w, &state, why);
     if (st != WEIR_OK || state == APPROVAL_ALLOWED) return st;
     return tool_fail(c, WEIR_FORBIDDEN, "%s", why[0] ? why : "the user did not allow it");

@@ -46,6 +46,7 @@ struct session_tool {
     bool is_repeatable;                             /* doing it twice is the same as once */
     const char *reason;                             /* for the person who approves */
     enum weir_status (*check)(struct tool_call *c); /* of the input; NULL: any object */
+    enum weir_status (*can)(struct tool_call *c);   /* see struct approval_wish */
     enum weir_status (*change)(struct tool_call *c);
     const struct program *program;
 };
@@ -102,6 +103,8 @@ bool tool_is_unmarked(struct weir_slice name);
 WEIR_MUST_CHECK enum weir_status tool_check_remember(struct tool_call *c);
 WEIR_MUST_CHECK enum weir_status tool_check_forget(struct tool_call *c);
 WEIR_MUST_CHECK enum weir_status tool_check_schedule(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_can_remember(struct tool_call *c);
+WEIR_MUST_CHECK enum weir_status tool_can_forget(struct tool_call *c);
 WEIR_MUST_CHECK enum weir_status tool_remember(struct tool_call *c);
 WEIR_MUST_CHECK enum weir_status tool_forget(struct tool_call *c);
 WEIR_MUST_CHECK enum weir_status tool_schedule(struct tool_call *c);
@@ -110,6 +113,8 @@ WEIR_MUST_CHECK enum weir_status tool_schedule(struct tool_call *c);
 
 /* WEIR_PENDING: somebody works, or people are asked. */
 WEIR_MUST_CHECK enum weir_status tool_work(struct tool_call *c);
+/* Whether there is such a note; the one that works looks again. */
+WEIR_MUST_CHECK enum weir_status tool_can_delete_note(struct tool_call *c);
 
 /* A call without an end whose turn ends. */
 struct tool_open {

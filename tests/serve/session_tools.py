@@ -422,6 +422,28 @@ def notes_are_files_of_the_session():
 
 
 @case
+def a_note_that_is_not_there_is_deleted_without_asking_anybody():
+    with SessionServer() as server:
+        session, _ = server.send("Delete note plan")
+        events = server.whole(session, "done", 1)
+        folder = folder_of(server, session) / "notes"
+        folder.mkdir(parents=True)
+        (folder / "link").symlink_to("/etc/passwd")
+        for count, name in enumerate(("plan", "link"), 2):
+            server.send(f"Delete note {name}", session)
+            events = server.whole(session, "done", count)
+        ends = [event for _, event in events if event["type"] == "tool_end"]
+        equal([(end["ok"], end["result"]) for end in ends], 3 * [(False, "there is no note of that name")])
+        expect(all(event["type"] != "tool.approval_required" for _, event in events), "nobody is asked", events)
+        (folder / "plan").write_text("run")
+        server.send("Delete note plan", session)
+        with server.stream(session) as stream:
+            allow(server)(read_until(stream, "tool.approval_required")[-1][1]["request"])
+            read_until(stream, "done")
+        expect(not (folder / "plan").exists() and (folder / "link").is_symlink(), "it is deleted", list(folder.iterdir()))
+
+
+@case
 def the_builtin_provider_uses_tools_too():
     with SessionServer() as server:
         session, _ = server.send("Remember that I sleep best in cool rooms.")
@@ -570,7 +592,7 @@ def memory_and_schedules_change_once():
         equal([end["ok"] for end in ends], [True, True, True, False, False, False, False, False], f"{ends}")
         for end, text in zip(ends[4:7], ("schedule: ", "never comes", '"Moon/Sea" is not known')):
             expect(text in end["result"], "why not", end)
-        equal(sum(event["type"] == "tool.approval_required" for _, event in events), 4, "what cannot be is not asked for")
+        equal(sum(event["type"] == "tool.approval_required" for _, event in events), 3, "what cannot be is not asked for")
         jobs = server.must("cron/list")["jobs"]
         equal([(job["sessionId"], job["schedule"], job["text"]) for job in jobs], [(session, "0 7 * * 1-5", "Good morning")])
         expect("likes tea" not in json.dumps(server.ask("GET", "/v1/memory").json()), "it is forgotten")

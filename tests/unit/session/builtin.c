@@ -189,6 +189,38 @@ TEST(what_is_remembered_already_is_not_written_again)
     desk_stop();
 }
 
+TEST(nobody_is_asked_to_forget_what_is_not_remembered)
+{
+    open_builtin();
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA1", "I like tea");
+    talk(NULL, "Forget that I like coffee");
+    T_EQ(count(event_text, "tool.approval_required"), 0);
+    T_OK(says(event_text, "\"ok\":false"));
+    T_OK(says(event_text, "That was not done: nothing with that text is remembered"));
+    T_EQ(n_docs("memory"), 1);
+    desk_stop();
+}
+
+/* Somebody else takes it away while people think. */
+TEST(what_is_gone_by_the_time_it_is_allowed_is_said_to_be)
+{
+    open_builtin();
+    put_memory("mem_01HF7YAT00AAAAAAAAAAAAAAA1", "I like tea");
+    struct sent s = send_text(NULL, "Forget that I like tea");
+    WAIT_FOR(n_events(s.session, "tool.approval_required") == 1);
+    struct commit *c = commit_new(0);
+    commit_remove(c, memory_key(SLICE("mem_01HF7YAT00AAAAAAAAAAAAAAA1")), DOC_ANY_VERSION);
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+    T_EQ(CALL("tools/approve",
+              "{\"approvalId\":\"ap_%s_1\",\"clientId\":\"tab\",\"scope\":\"once\"}", s.turn + 4),
+         WEIR_OK);
+    wait_idle(s.session);
+    look(s.session);
+    T_OK(says(event_text, "\"decision\":\"allow\""));
+    T_OK(says(event_text, "That was not done: nothing with that text is remembered"));
+    desk_stop();
+}
+
 TEST(what_is_denied_is_not_done_and_said_so)
 {
     char id[96];
