@@ -118,11 +118,16 @@ static void remember_numbered(struct resume *r, uint64_t seq, uint64_t hash)
     r->last_seq = seq;
 }
 
-/* Whether this number was given with something else. */
+/*
+ * Of a number that is not new: whether another event has it now. Servers of sessions skip what was
+ * had, so there one of which nothing is known any more is no repeat, but of a stream that has begun
+ * anew: to drop it would be silence up to the last number. A turn may be given again from its
+ * beginning.
+ */
 static bool is_other(const struct resume *r, uint64_t seq, uint64_t hash)
 {
-    uint64_t had = r->had[seq % RESUME_HAD];
-    return r->last_seq - seq < RESUME_HAD && had != 0 && had != hash;
+    uint64_t had = r->last_seq - seq < RESUME_HAD ? r->had[seq % RESUME_HAD] : 0;
+    return had != 0 ? had != hash : r->kind == WEIR_STREAM_SESSION;
 }
 
 static enum resume_take take_numbered(struct resume *r, const struct weir_sse_event *event)

@@ -12,7 +12,8 @@
  *
  * What is had. Turns and sessions number their events: what is not above the last number was had,
  * and what is above the next one shows that some are missing. A number that was had with something
- * else in it belongs to another stream. Other streams have ids that mean nothing: after a
+ * else in it belongs to another stream, and so does one of a session of which nothing is known any
+ * more, for its server skips what was had. Other streams have ids that mean nothing: after a
  * reconnection events that were had lately, by id and content, are dropped up to the newest of
  * them. A chat numbers the events of each reply, with its name before the number, and keeps it
  * whole as a turn. A model's stream has neither; it is paid for, and asked for again only before
@@ -94,7 +95,7 @@ enum resume_take {
     RESUME_DROP,           /* was had */
     RESUME_MISSING,        /* some before it were lost on the way: connect again */
     RESUME_BAD,            /* has no number where it should */
-    RESUME_OTHER,          /* its number was had with something else */
+    RESUME_OTHER,          /* its number was had with something else, or long ago */
 };
 
 /* Takes note of it, unless it is dropped. WEIR_NOMEM. */

@@ -142,6 +142,8 @@ def numbers_that_begin_anew_are_an_error_with_a_name():
             failing("conflict", "anew", 0)(told, site)
             equal(told.data, ["e1", "e2", "e3"])
         every(script(said(head(), events(1, 3, kind=kind)), said(head(), anew), kind=kind), check, kind=kind)
+    # Nothing is known of what was had so far ahead, but a session gives nothing twice.
+    every(said(head(), events(1, 3, kind="session")), failing("conflict", "anew", 0, 1), kind="session", since=5000)
 
 
 @case

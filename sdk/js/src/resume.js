@@ -3,7 +3,8 @@
 //
 // Events are numbered 1, 2, 3…; those of a chat have the name of their message before the number. A
 // number that is not above the last one was had. When it was had with something else in it, the
-// server has begun anew, and going on would be silence. A number above the next one shows that
+// server has begun anew, and going on would be silence; the same when nothing is known of it any more
+// and the stream is a session, for its server skips what was had. A number above the next one shows that
 // some are missing: a turn is kept whole, so they are asked for again; of a session the oldest are
 // let go, so that is told.
 
@@ -35,6 +36,7 @@ export class Resume {
   #had = new Map(); // number → fingerprint, the oldest first
   #hasNames;
   #mayJump;
+  #skipsWhatWasHad;
   #name = "";
   #number = 0;
 
@@ -45,6 +47,7 @@ export class Resume {
   constructor({ lastId = null, hasNames = false, mayJump = false }) {
     this.#hasNames = hasNames;
     this.#mayJump = mayJump;
+    this.#skipsWhatWasHad = mayJump && !hasNames;
     if (lastId !== null) this.goOnBehind(lastId);
   }
 
@@ -84,7 +87,8 @@ export class Resume {
   }
 
   #expectSame(number, mark) {
-    if ((this.#had.get(number) ?? mark) === mark) return;
+    const isRepeat = this.#had.has(number) ? this.#had.get(number) === mark : !this.#skipsWhatWasHad;
+    if (isRepeat) return;
     throw new StreamError("the server has begun to number its events anew", { code: "conflict" });
   }
 
