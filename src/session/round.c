@@ -3,8 +3,10 @@
  * The rounds of a turn with a model: what was said ─▶ the model's answer ─▶ the tools it wants ─▶
  * their results ─▶ … until an answer wants none, and nothing was said meanwhile.
  *
- * An answer that a crash has cut is what was shown of it; the model is asked to go on from there.
- * To the model a result is material: it stands in a block that nothing in it can end.
+ * An answer that a crash has cut is what was shown of it; the model is asked to go on from there,
+ * and so it is when its own limit has cut it. What is no answer (a refusal, nothing at all, one
+ * that never ends) fails the turn: people are not shown a part as the whole. To the model a result
+ * is material: it stands in a block that nothing in it can end.
  */
 #include <stdio.h>
 
@@ -21,6 +23,9 @@ enum {
 static const char go_on[] =
     "Your answer was interrupted. Go on exactly where it stopped: repeat nothing of it, and say "
     "nothing about the interruption.";
+static const char again[] = "Your answer was cut off, for it was too long, and the tools that it "
+                            "wanted were not used. Want "
+                            "them again with less at once.";
 static const char enough[] = "No tool can be used any more. Answer now from what there is.";
 
 /* An answer, as it is recorded and with its values. */
@@ -66,7 +71,45 @@ static enum weir_status fail_by_model(struct turn_pass *p, const struct model_an
     return WEIR_UPSTREAM;
 }
 
+static enum weir_status fail_by_stop(struct turn_pass *p, const char *why)
+{
+    snprintf(p->attempt->why, sizeof p->attempt->why, "%s", why);
+    return WEIR_UPSTREAM;
+}
+
 /* ---- an answer ---- */
+
+static bool is_of_type(const struct weir_json *block, const char *type)
+{
+    return weir_slice_is(weir_json_text(weir_json_get_str(block, "type")), type);
+}
+
+static bool is_blank(struct weir_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (!memchr(" \t\r\n", text.ptr[i], 4)) return false;
+    return true;
+}
+
+static const struct weir_json *first_block(const struct said *s)
+{
+    return weir_json_first(weir_json_get_str(s->found->json, "content"));
+}
+
+static bool has_words(const struct said *s)
+{
+    for (const struct weir_json *b = first_block(s); b; b = weir_json_next(b))
+        if (is_of_type(b, "text") && !is_blank(weir_json_text(weir_json_get_str(b, "text"))))
+            return true;
+    return false;
+}
+
+static bool has_tools(const struct said *s)
+{
+    for (const struct weir_json *b = first_block(s); b; b = weir_json_next(b))
+        if (is_of_type(b, "tool_use")) return true;
+    return false;
+}
 
 static enum weir_status tell_usage(struct turn_pass *p, const struct model_answer *answer)
 {
@@ -177,11 +220,6 @@ static enum weir_status use_tools(struct turn_pass *p, const struct said *s)
     return st == WEIR_OK ? weir_buf_status(out) : st;
 }
 
-static bool is_of_type(const struct weir_json *block, const char *type)
-{
-    return weir_slice_is(weir_json_text(weir_json_get_str(block, "type")), type);
-}
-
 /* Calls of tools that nobody makes any more are left out: models want a result for each. */
 static void add_words(struct turn_pass *p, const struct said *s)
 {
@@ -206,24 +244,52 @@ static void add_words(struct turn_pass *p, const struct said *s)
 
 /* ---- the turn ---- */
 
+/* The model's own limit has cut it. A call of a tool may be a half one: none of them is made. */
+static enum weir_status go_on_long(struct turn_pass *p, const struct said *s)
+{
+    if (p->n_long_rounds == TURN_LONG_ROUNDS)
+        return fail_by_stop(p, "the model has stopped in the middle: its answer is too long");
+    p->n_long_rounds++;
+    p->is_going_on = true;
+    add_words(p, s);
+    model_message_put(&p->messages, "user", weir_slice_of(has_tools(s) ? again : go_on));
+    return WEIR_OK;
+}
+
+/* It wants nothing more. */
+static enum weir_status end_or_go_on(struct turn_pass *p, const struct said *s, bool *is_over)
+{
+    bool are_left = false;
+    if (s->answer->stop == MODEL_STOP_REFUSED)
+        return fail_by_stop(p, "the model refuses to answer this");
+    enum weir_status st = steers_are_left(p, &are_left);
+    *is_over = !are_left;
+    if (are_left) add_words(p, s);
+    if (st == WEIR_OK && *is_over && !p->has_words)
+        return fail_by_stop(p, "the model has said nothing");
+    return st;
+}
+
 /* What follows from an answer; *is_over: nothing. */
 static enum weir_status go_on_from(struct turn_pass *p, const struct said *s, bool *is_over)
 {
     enum model_stop stop = s->answer->stop;
-    bool are_left = false;
+    /* Some stop for tools and name none: that is an end. */
+    bool wants_tools = stop == MODEL_STOP_TOOL && has_tools(s);
     enum weir_status st = WEIR_OK;
     p->attempt->n_text += text_bytes(p, s);
+    p->has_words = p->has_words || has_words(s);
     p->is_going_on = stop == MODEL_STOP_CUT;
     if (stop == MODEL_STOP_CUT) {
         add_answer(p, s);
         model_message_put(&p->messages, "user", weir_slice_of(go_on));
-    } else if (stop == MODEL_STOP_TOOL && p->n_tool_rounds < TURN_TOOL_ROUNDS) {
+    } else if (stop == MODEL_STOP_LENGTH) {
+        st = go_on_long(p, s);
+    } else if (wants_tools && p->n_tool_rounds < TURN_TOOL_ROUNDS) {
         add_answer(p, s);
         st = use_tools(p, s);
     } else {
-        st = steers_are_left(p, &are_left);
-        *is_over = !are_left;
-        if (are_left) add_words(p, s);
+        st = end_or_go_on(p, s, is_over);
     }
     p->round++;
     return st;

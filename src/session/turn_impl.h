@@ -9,6 +9,7 @@
 
 enum {
     TURN_TOOL_ROUNDS = 12,  /* answers that may want tools; then it answers without */
+    TURN_LONG_ROUNDS = 8,   /* answers that the model's limit has cut, and that it goes on with */
     TURN_STEER_ROUNDS = 60, /* answers, after which nothing that steers is taken any more */
     TURN_CALLS = 200,       /* of tools */
 };
@@ -118,7 +119,8 @@ struct turn_pass {
     struct weir_buf messages; /* JSON of the request's, but for the end of the list */
     unsigned round;           /* answers so far, of models or of our own */
     bool is_going_on;         /* with an answer that was cut */
-    unsigned n_tool_rounds;
+    bool has_words;           /* a model has said something that is not blank */
+    unsigned n_tool_rounds, n_long_rounds;
     unsigned n_calls; /* of tools so far */
     unsigned n_usage; /* answers that somebody was paid for */
     char provider[MODEL_NAME_BYTES], model[MODEL_NAME_BYTES];

@@ -106,6 +106,99 @@ TEST(tools_come_to_an_end)
     stage_stop();
 }
 
+/* Some models stop for tools and name none. */
+TEST(a_stop_for_tools_without_any_is_an_end)
+{
+    stage_open();
+    stage->plans[0] = (struct plan){.deltas = {"That is all."}, .stop = MODEL_STOP_TOOL};
+    struct sent s = talk(NULL, "?");
+    check_turns(s.session, 1, "done");
+    T_EQ(atomic_load(&stage->n_calls), 1);
+    T_OK(says(event_text, "\"type\":\"done\",\"text\":\"That is all.\""));
+    stage_stop();
+}
+
+/* ---- answers that are none, or not all ---- */
+
+TEST(an_answer_that_is_too_long_for_the_model_goes_on)
+{
+    stage_open();
+    stage->plans[0] = (struct plan){.deltas = {"One, "}, .stop = MODEL_STOP_LENGTH};
+    stage->plans[1] = (struct plan){
+        .deltas = {"two, "}, .tools = USE("a", "list_data", "{}"), .stop = MODEL_STOP_LENGTH};
+    stage->plans[2] = (struct plan){.deltas = {"three."}};
+    struct sent s = talk(NULL, "Count");
+    check_turns(s.session, 1, "done");
+    T_OK(says(event_text, "\"type\":\"done\",\"text\":\"One, two, three.\""));
+    T_OK(says(stage->asked[1], "Go on exactly where it stopped"));
+    /* Half a call is none. */
+    T_EQ(count(event_text, "\"type\":\"tool_start\""), 0);
+    T_OK(!says(stage->asked[2], "tool_use"));
+    T_OK(says(stage->asked[2], "Want them again with less at once."));
+    stage_stop();
+}
+
+static void check_incomplete(const struct sent *s, const char *why, const char *text)
+{
+    const char *message;
+    check_turns(s->session, 1, "error");
+    T_OK(says(event_text,
+              desk_format("{\"type\":\"error\",\"error\":\"%s\",\"code\":\"upstream_unavailable\"}",
+                          why)));
+    message = doc_text("session_message", desk_format("%s/%s/99", s->session, s->turn));
+    if (!text) T_EQ_STR(weir_slice_of(message), "");
+    else T_OK(says(message, desk_format("\"content\":\"%s\"", text)));
+    if (text) T_OK(says(message, "\"incomplete\":true"));
+}
+
+TEST(an_answer_that_never_ends_is_not_shown_as_a_whole)
+{
+    stage_open();
+    for (int i = 0; i < TURN_LONG_ROUNDS + 3; i++)
+        stage->plans[i] = (struct plan){.deltas = {"."}, .stop = MODEL_STOP_LENGTH};
+    struct sent s = talk(NULL, "Count");
+    T_EQ(atomic_load(&stage->n_calls), TURN_LONG_ROUNDS + 1);
+    check_incomplete(&s, "the model has stopped in the middle: its answer is too long",
+                     ".........");
+    stage_stop();
+}
+
+TEST(a_refusal_and_nothing_at_all_are_no_answers)
+{
+    static const struct {
+        struct plan plan;
+        const char *why, *text;
+    } rows[] = {
+        {{.deltas = {"I would "}, .stop = MODEL_STOP_REFUSED},
+         "the model refuses to answer this",
+         "I would "},
+        {{.stop = MODEL_STOP_REFUSED}, "the model refuses to answer this", NULL},
+        {{.stop = MODEL_STOP_END}, "the model has said nothing", NULL},
+        {{.deltas = {" \n"}, .stop = MODEL_STOP_END}, "the model has said nothing", " \\n"},
+        {{.deltas = {"~Hm."}, .stop = MODEL_STOP_END}, "the model has said nothing", NULL},
+        {{.stop = MODEL_STOP_TOOL}, "the model has said nothing", NULL},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        stage_open();
+        stage->plans[0] = rows[i].plan;
+        struct sent s = talk(NULL, "Speak");
+        T_EQ(atomic_load(&stage->n_calls), 1);
+        check_incomplete(&s, rows[i].why, rows[i].text);
+        stage_stop();
+    }
+}
+
+TEST(nothing_behind_words_and_tools_is_an_end)
+{
+    stage_open();
+    stage->plans[0] =
+        (struct plan){.deltas = {"I look it up."}, .tools = USE("a", "list_data", "{}")};
+    struct sent s = talk(NULL, "?");
+    check_turns(s.session, 1, "done");
+    T_OK(says(event_text, "\"type\":\"done\",\"text\":\"I look it up.\""));
+    stage_stop();
+}
+
 static void put_doc(struct doc_key key, const char *body)
 {
     struct commit *c = commit_new(0);
