@@ -213,7 +213,7 @@ static enum weir_status find_choice(struct turn_talk *t, struct choice *c,
     return st;
 }
 
-/* The question with what they mean in it. */
+/* The question with what they mean in it; what is too long to name anything is no answer. */
 static enum weir_status restate(struct turn_talk *t, const struct choice *c,
                                 struct weir_slice answer)
 {
@@ -244,7 +244,7 @@ static enum weir_status restate(struct turn_talk *t, const struct choice *c,
         t->is_restated = true;
     }
     weir_buf_fini(&text);
-    return st;
+    return st == WEIR_LIMIT ? WEIR_OK : st;
 }
 
 static enum weir_status ask_person(struct turn_talk *t, const struct choice *c)

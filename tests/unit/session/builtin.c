@@ -89,6 +89,25 @@ TEST(what_fits_several_measurements_is_asked_back)
     desk_stop();
 }
 
+/* As long as the call takes them. */
+TEST(an_answer_that_names_nothing_ends_no_turn)
+{
+    static char answer[5001];
+    memset(answer, 'x', sizeof answer - 1);
+    open_builtin();
+    struct sent s = send_text(NULL, "Compare the last week with the week before");
+    WAIT_FOR(n_events(s.session, "clarify.request") == 1);
+    T_EQ(CALL("clarify/respond",
+              "{\"requestId\":\"clr_%s_1\",\"answer\":\"%s\",\"source\":\"user\"}", s.turn + 4,
+              answer),
+         WEIR_OK);
+    wait_idle(s.session);
+    T_EQ(n_events(s.session, "error"), 0);
+    T_EQ(n_events(s.session, "done"), 1);
+    T_OK(!says(event_text, "\"type\":\"done\",\"text\":\"\""));
+    desk_stop();
+}
+
 TEST(a_question_that_nobody_answers_counts_as_its_default)
 {
     open_builtin();
