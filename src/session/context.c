@@ -129,25 +129,55 @@ static enum weir_status make_history(struct turn_pass *p)
 
 /* ---- memory ---- */
 
+struct remembering {
+    struct turn_context *context;
+    struct weir_json_doc *doc;
+    size_t n_bytes; /* of their lines */
+};
+
+static void put_line(struct weir_buf *out, const struct memory_entry *e)
+{
+    weir_buf_append_slice(out, e->category);
+    weir_buf_append_str(out, ": ");
+    weir_buf_append_slice(out, e->text);
+    weir_buf_append_char(out, '\n');
+}
+
+static size_t line_bytes(const struct memory_entry *e)
+{
+    return e->category.len + sizeof ": \n" - 1 + e->text.len;
+}
+
+/* What the block would cut is not counted as told; a smaller one may fit behind it. */
 static enum weir_status collect(void *user, const struct doc *doc)
 {
-    struct turn_context *c = user;
-    if (c->memory.len + doc->body.len + 2 > MEMORY_BYTES)
-        return WEIR_OK; /* a smaller one may fit */
+    struct remembering *r = user;
+    struct turn_context *c = r->context;
+    struct memory_entry e;
+    const struct weir_json *json;
+    if (c->memory.len + doc->body.len + 2 > MEMORY_BYTES) return WEIR_OK;
+    weir_json_doc_reset(r->doc);
+    enum weir_status st = weir_json_parse(r->doc, doc->body, &json, NULL);
+    if (st != WEIR_OK) return st == WEIR_NOMEM ? st : WEIR_OK;
+    if (!memory_read(json, &e) || r->n_bytes + line_bytes(&e) > BLOCK_BYTES) return WEIR_OK;
+    r->n_bytes += line_bytes(&e);
     if (c->n_memories++ > 0) weir_buf_append_char(&c->memory, ',');
     weir_buf_append_slice(&c->memory, doc->body);
-    return weir_buf_status(&c->memory);
+    return WEIR_OK;
 }
 
 /* The person's newest entries. */
 static enum weir_status read_memory(struct turn_pass *p)
 {
     struct turn_context *c = &p->attempt->context;
+    struct remembering r = {.context = c, .doc = weir_json_doc_new(SESSION_JSON_BYTES)};
     struct doc_query query = {
         .kind = SLICE("memory"), .owner = pass_owner(p), .limit = MEMORIES, .is_falling = true};
+    if (!r.doc) return WEIR_NOMEM;
     weir_buf_append_char(&c->memory, '[');
-    enum weir_status st = store_doc_list(p->sessions->store, &query, collect, c);
+    enum weir_status st = store_doc_list(p->sessions->store, &query, collect, &r);
     weir_buf_append_char(&c->memory, ']');
+    weir_json_doc_free(r.doc);
     return st == WEIR_OK ? weir_buf_status(&c->memory) : st;
 }
 
@@ -164,11 +194,7 @@ static enum weir_status put_memory(struct turn_pass *p)
     for (const struct weir_json *v = st == WEIR_OK ? weir_json_first(list) : NULL; v;
          v = weir_json_next(v)) {
         struct memory_entry e;
-        if (!memory_read(v, &e)) continue;
-        weir_buf_append_slice(&text, e.category);
-        weir_buf_append_str(&text, ": ");
-        weir_buf_append_slice(&text, e.text);
-        weir_buf_append_char(&text, '\n');
+        if (memory_read(v, &e)) put_line(&text, &e);
     }
     weir_buf_append_str(&c->system, "\n\nWhat is remembered of the person:\n");
     block_put(&c->system, "memory", weir_buf_slice(&text));
@@ -226,9 +252,11 @@ static enum weir_status put_labs(struct turn_pass *p)
     if (st == WEIR_NOT_FOUND) st = WEIR_OK;
     else if (st == WEIR_OK)
         for (size_t i = n; i-- > 0 && c->n_labs < LABS;) {
+            size_t before = text.len;
             if (!is_newest(list, n, i)) continue;
             put_lab(&text, &list[i]);
-            c->n_labs++;
+            if (text.len <= BLOCK_BYTES) c->n_labs++;
+            else text.len = before; /* the block would cut it */
         }
     shelf_give(&p->sessions->shelf, &data);
     if (c->n_labs > 0) {

@@ -27,7 +27,7 @@ struct scene {
     atomic_uint n_calls, n_aborted, n_held;
     struct plan plans[STAGE_CALLS];
     char asked[STAGE_CALLS][16 << 10]; /* the messages of each call */
-    char system[16 << 10];
+    char system[64 << 10];
     bool had_tools[STAGE_CALLS];
 };
 static struct scene *stage;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns of sessions from their beginning to their end, on a model that does as it is told. */
+#include "agent/llm_prompt.h"
+#include "agent/memory.h"
 #include "session/question_impl.h"
 #include "session/tools_impl.h"
 #include "session/turn_impl.h"
@@ -475,6 +477,40 @@ TEST(what_is_remembered_is_put_in_and_told_of)
     T_OK(says(event_text, "{\"type\":\"context_meta\",\"data\":{\"memories\":1,\"labs\":0}}"));
     T_OK(says(stage->system, "<data name=\"memory\">"));
     T_OK(says(stage->system, "preference: likes &lt;b>tea&lt;/b>"));
+    stage_stop();
+}
+
+static void put_memory(unsigned n, const char *text)
+{
+    char id[MEMORY_ID_LEN + 1];
+    struct commit *c = commit_new(0);
+    struct weir_buf body;
+    weir_buf_init(&body, MEMORY_ENTRY_BYTES);
+    snprintf(id, sizeof id, "mem_01HF7YAT00000000000000%04u", n);
+    memory_put(&body, &(struct memory_entry){.id = weir_slice_of(id),
+                                             .category = SLICE("insight"),
+                                             .text = weir_slice_of(text)});
+    commit_put(c, memory_key(weir_slice_of(id)), DOC_MUST_BE_NEW, SLICE("ann"),
+               weir_buf_slice(&body));
+    T_EQ(store_commit_wait(desk.store, c).status, WEIR_OK);
+    weir_buf_fini(&body);
+}
+
+TEST(as_much_is_told_to_be_remembered_as_the_model_is_told)
+{
+    enum { TEXT = 1000, LINE = TEXT + sizeof "insight: \n" - 1, N = 20, TOLD = BLOCK_BYTES / LINE };
+    char text[TEXT + 1];
+    memset(text, 'x', TEXT);
+    text[TEXT] = '\0';
+    stage_open();
+    put_memory(1, "the oldest, a short one");
+    for (unsigned i = 2; i < N; i++) put_memory(i, text);
+    stage->plans[0] = (struct plan){.deltas = {"Tea."}};
+    talk(NULL, "What do I like?");
+    T_OK(says(event_text, desk_format("\"context_meta\",\"data\":{\"memories\":%d,", TOLD + 1)));
+    T_EQ(count(stage->system, "insight: "), TOLD + 1);
+    T_OK(says(stage->system, "insight: the oldest, a short one"));
+    T_OK(!says(stage->system, "[cut]"));
     stage_stop();
 }
 
