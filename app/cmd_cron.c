@@ -51,12 +51,7 @@ static int64_t now_ms(void)
 
 static enum weir_status list_text(struct weir_buf *out, const struct weir_json *v, unsigned columns)
 {
-    struct zone *zone;
-    enum weir_status st = zone_load(&zone, NULL);
-    if (st != WEIR_OK) return st;
-    st = cron_list_text(out, v, columns, now_ms(), zone);
-    zone_free(zone);
-    return st;
+    return cron_list_text(out, v, columns, now_ms());
 }
 
 static int list(const struct client_config *c, void *user)

@@ -48,16 +48,38 @@ void cron_moment(char out[CRON_MOMENT_BYTES], int64_t at_ms, int64_t now_ms,
 
 /* ---- scheduled prompts ---- */
 
-static void moment_of(char out[CRON_MOMENT_BYTES], const struct weir_json *job, int64_t now_ms,
-                      const struct zone *zone)
+/* The job's own; one that this machine does not know is UTC. */
+static enum weir_status load_zone(struct zone **zone, const struct weir_json *job, bool *is_known)
 {
+    char name[ZONE_BYTES];
+    struct weir_slice text = text_of(job, "timezone");
+    snprintf(name, sizeof name, "%.*s", (int)(text.len < ZONE_BYTES ? text.len : 0),
+             text.len > 0 ? text.ptr : "");
+    enum weir_status st = zone_load(zone, name);
+    *is_known = st != WEIR_NOT_FOUND;
+    return *is_known ? st : zone_load(zone, "UTC");
+}
+
+static enum weir_status moment_of(char out[CRON_MOMENT_BYTES], const struct weir_json *job,
+                                  int64_t now_ms)
+{
+    struct zone *zone = NULL;
+    char moment[CRON_MOMENT_BYTES];
+    bool is_known;
     int64_t at_ms;
     snprintf(out, CRON_MOMENT_BYTES, "never");
-    if (clock_parse(text_of(job, "nextRunAt"), &at_ms)) cron_moment(out, at_ms, now_ms, zone);
+    if (!clock_parse(text_of(job, "nextRunAt"), &at_ms)) return WEIR_OK;
+    enum weir_status st = load_zone(&zone, job, &is_known);
+    if (st == WEIR_OK) {
+        cron_moment(moment, at_ms, now_ms, zone);
+        snprintf(out, CRON_MOMENT_BYTES, "%.43s%s", moment, is_known ? "" : " UTC");
+    }
+    zone_free(zone);
+    return st;
 }
 
 enum weir_status cron_list_text(struct weir_buf *out, const struct weir_json *jobs,
-                                unsigned columns, int64_t now_ms, const struct zone *zone)
+                                unsigned columns, int64_t now_ms)
 {
     static const struct text_column titles[] = {
         {"id", false}, {"next", false}, {"schedule", false}, {"zone", false}, {"prompt", false}};
@@ -67,17 +89,18 @@ enum weir_status cron_list_text(struct weir_buf *out, const struct weir_json *jo
     if (!job)
         weir_buf_append_str(out, "There are no scheduled prompts; \"weir cron add\" makes one.\n");
     if (!job) return weir_buf_status(out);
+    enum weir_status st = WEIR_OK;
     text_table_init(&t, titles, sizeof titles / sizeof *titles);
-    for (; job; job = weir_json_next(job)) {
+    for (; st == WEIR_OK && job; job = weir_json_next(job)) {
         struct weir_slice name = text_of(job, "name");
         text_table_cell(&t, text_of(job, "id"));
-        moment_of(next, job, now_ms, zone);
+        st = moment_of(next, job, now_ms);
         text_table_cell(&t, weir_slice_of(next));
         text_table_cell(&t, text_of(job, "schedule"));
         text_table_cell(&t, text_of(job, "timezone"));
         text_table_cell(&t, name.len > 0 ? name : text_of(job, "text"));
     }
-    enum weir_status st = text_table_put(&t, out, columns);
+    if (st == WEIR_OK) st = text_table_put(&t, out, columns);
     text_table_fini(&t);
     return st;
 }
@@ -102,23 +125,16 @@ static void put_runs(struct weir_buf *out, const struct weir_json *job, int64_t 
 
 enum weir_status cron_job_text(struct weir_buf *out, const struct weir_json *job, int64_t now_ms)
 {
-    char name[ZONE_BYTES];
     struct zone *zone = NULL;
-    struct weir_slice zone_text = text_of(job, "timezone");
+    bool is_known;
     term_clean_label(out, text_of(job, "id"));
     weir_buf_append_str(out, "\nin ");
     term_clean_label(out, text_of(job, "sessionId"));
     weir_buf_append_str(out, ", next by the clock of ");
-    term_clean_label(out, zone_text);
+    term_clean_label(out, text_of(job, "timezone"));
     weir_buf_append_str(out, ":\n");
-    snprintf(name, sizeof name, "%.*s", (int)(zone_text.len < ZONE_BYTES ? zone_text.len : 0),
-             zone_text.len > 0 ? zone_text.ptr : "");
-    /* A zone that this machine does not know: in UTC, and it says so. */
-    enum weir_status st = zone_load(&zone, name);
-    if (st == WEIR_NOT_FOUND) {
-        weir_buf_append_str(out, "  (that zone is not known here; the times are UTC)\n");
-        st = zone_load(&zone, "UTC");
-    }
+    enum weir_status st = load_zone(&zone, job, &is_known);
+    if (!is_known) weir_buf_append_str(out, "  (that zone is not known here; the times are UTC)\n");
     if (st == WEIR_OK) put_runs(out, job, now_ms, zone);
     zone_free(zone);
     return st == WEIR_OK ? weir_buf_status(out) : st;

@@ -18,10 +18,9 @@ enum { CRON_RUNS_SHOWN = 3, CRON_MOMENT_BYTES = 48 };
 void cron_moment(char out[CRON_MOMENT_BYTES], int64_t at_ms, int64_t now_ms,
                  const struct zone *zone);
 
-/* An array of Jobs, with the times of the zone. */
+/* An array of Jobs, each with its next run by the clock of its own zone. */
 WEIR_MUST_CHECK enum weir_status cron_list_text(struct weir_buf *out, const struct weir_json *jobs,
-                                                unsigned columns, int64_t now_ms,
-                                                const struct zone *zone);
+                                                unsigned columns, int64_t now_ms);
 
 /* A Job that was made: its id, its session, and its next runs by the clock of its own zone. */
 WEIR_MUST_CHECK enum weir_status cron_job_text(struct weir_buf *out, const struct weir_json *job,

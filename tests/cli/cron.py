@@ -54,6 +54,8 @@ class Tests:
         table = self.run("cron")
         self.check(table.code == 0 and rows[0].encode() in table.out and b"Asia/Tokyo" in table.out
                    and re.search(WALL, table.out.decode()), f"{where}: a table", table)
+        self.check(re.search(r" 07:30 +30 7 \* \* MON-FRI +Asia/Tokyo ", table.out.decode()),
+                   f"{where}: the next run by the clock of its zone", table)
         for schedule, zone, why in (("0 0 30 2 *", "UTC", "never comes"), ("@daily", "Moon/Sea", "Moon/Sea")):
             bad = self.run("cron", "add", schedule, "x", "--zone", zone)
             self.check(bad.code == 1 and why in bad.err and not bad.out, f"{where}: {why}", bad)
