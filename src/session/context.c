@@ -15,7 +15,8 @@
 
 enum {
     SYSTEM_BYTES = 128 << 10,
-    HISTORY_BYTES = 384 << 10, /* of earlier messages, */
+    HISTORY_BYTES = 384 << 10, /* of earlier messages, as they are written, */
+    OTHER_BYTES = 256 << 10,   /* of a request are for what is neither these nor the new one */
     HISTORY_MESSAGES = 400,    /* the newest of them */
     MEMORIES = 24,
     MEMORY_BYTES = 64 << 10, /* of all of them */
@@ -51,8 +52,9 @@ struct telling {
     struct weir_slice prefix; /* of the ids of its messages */
     struct weir_json_doc *doc;
     struct told *oldest; /* so far: the others behind it, to the newest */
-    size_t n_bytes, n;
-    bool is_full;
+    struct weir_buf written;
+    size_t n_bytes, n, most_bytes;
+    bool is_full, is_out_of_memory;
 };
 
 static bool starts(struct weir_slice text, struct weir_slice with)
@@ -60,21 +62,39 @@ static bool starts(struct weir_slice text, struct weir_slice with)
     return text.len >= with.len && memcmp(text.ptr, with.ptr, with.len) == 0;
 }
 
+static const char *role_of(bool is_user)
+{
+    return is_user ? "user" : "assistant";
+}
+
+/* As JSON, where a character may have six times its size; one that is too large for any request has
+ * more than that. */
+static size_t written_bytes(struct telling *t, bool is_user, struct weir_slice text)
+{
+    weir_buf_reset(&t->written);
+    model_message_put(&t->written, role_of(is_user), text);
+    enum weir_status st = weir_buf_status(&t->written);
+    if (st == WEIR_NOMEM) t->is_out_of_memory = true;
+    return st == WEIR_OK ? t->written.len : MODEL_REQUEST_BYTES + 1;
+}
+
 static enum weir_status add_told(struct telling *t, const struct weir_json *message)
 {
     struct weir_slice text = weir_json_text(weir_json_get_str(message, "content"));
     bool is_blocked = weir_json_type_of(weir_json_get_str(message, "blocked")) == WEIR_JSON_TRUE;
     if (is_blocked || text.len == 0) return WEIR_OK;
-    t->is_full = t->n == HISTORY_MESSAGES || t->n_bytes + text.len > HISTORY_BYTES;
+    bool is_user = weir_slice_is(weir_json_text(weir_json_get_str(message, "role")), "user");
+    size_t n_bytes = written_bytes(t, is_user, text);
+    t->is_full = t->n == HISTORY_MESSAGES || t->n_bytes + n_bytes > t->most_bytes;
     if (t->is_full) return WEIR_CANCELLED;
     struct told *m = arena_alloc(t->pass->arena, sizeof *m + text.len);
     if (!m) return t->pass->arena->status;
     memcpy(m + 1, text.ptr, text.len);
     m->text = slice_of((const char *)(m + 1), text.len);
-    m->is_user = weir_slice_is(weir_json_text(weir_json_get_str(message, "role")), "user");
+    m->is_user = is_user;
     m->next = t->oldest;
     t->oldest = m;
-    t->n_bytes += text.len;
+    t->n_bytes += n_bytes;
     t->n++;
     return WEIR_OK;
 }
@@ -112,17 +132,29 @@ static enum weir_status find_told(struct telling *t)
     return t->is_full ? WEIR_OK : st;
 }
 
+/* The new message has to be told, whatever else is. */
+static size_t room_for_history(struct telling *t)
+{
+    size_t others = OTHER_BYTES + written_bytes(t, true, t->pass->text);
+    size_t room = others < MODEL_REQUEST_BYTES ? MODEL_REQUEST_BYTES - others : 0;
+    return room < HISTORY_BYTES ? room : HISTORY_BYTES;
+}
+
 /* The person begins. */
 static enum weir_status make_history(struct turn_pass *p)
 {
     struct weir_buf *out = &p->attempt->context.history;
     struct telling t = {.pass = p};
     bool has_begun = false;
+    weir_buf_init(&t.written, MODEL_REQUEST_BYTES);
+    t.most_bytes = room_for_history(&t);
     enum weir_status st = find_told(&t);
+    weir_buf_fini(&t.written);
+    if (t.is_out_of_memory) st = WEIR_NOMEM;
     weir_json_put_begin_array(out);
     for (const struct told *m = t.oldest; st == WEIR_OK && m; m = m->next) {
         has_begun = has_begun || m->is_user;
-        if (has_begun) model_message_put(out, m->is_user ? "user" : "assistant", m->text);
+        if (has_begun) model_message_put(out, role_of(m->is_user), m->text);
     }
     return st == WEIR_OK ? weir_buf_status(out) : st;
 }

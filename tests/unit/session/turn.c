@@ -53,6 +53,36 @@ TEST(a_session_remembers_what_was_said)
     stage_stop();
 }
 
+/* As JSON each of its characters takes six bytes. */
+static struct sent talk_long(const char *session, char last)
+{
+    enum { LONG = 240 << 10 };
+    static char input[6 * LONG + 512];
+    struct sent s;
+    int len = snprintf(input, sizeof input,
+                       "{\"clientId\":\"tab\",\"sessionId\":\"%s\",\"text\":\"", session);
+    for (int i = 0; i < LONG; i++, len += 6) memcpy(input + len, "\\u0001", 6);
+    snprintf(input + len, sizeof input - (size_t)len, "%c\"}", last);
+    T_EQ(call_as("ann", "chat/send", input), WEIR_OK);
+    said("sessionId", s.session, sizeof s.session);
+    said("turnId", s.turn, sizeof s.turn);
+    wait_idle(s.session);
+    look(s.session);
+    return s;
+}
+
+TEST(long_messages_leave_room_for_the_next)
+{
+    stage_open();
+    for (int i = 0; i < 4; i++) stage->plans[i] = (struct plan){.deltas = {"Fine."}};
+    struct sent s = talk(NULL, "first");
+    for (char c = 'a'; c <= 'c'; c++) talk_long(s.session, c);
+    check_turns(s.session, 4, "done");
+    T_EQ(count(event_text, "\"type\":\"error\""), 0);
+    T_OK(says(stage->asked[1], "first"));
+    stage_stop();
+}
+
 TEST(thoughts_are_told_apart_from_text)
 {
     stage_open();
