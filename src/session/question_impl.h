@@ -16,7 +16,7 @@
 
 enum {
     QUESTION_ID_BYTES = 64,         /* with a NUL; as in struct live */
-    QUESTION_DOC_BYTES = 256 << 10, /* of a document or an event */
+    QUESTION_DOC_BYTES = 512 << 10, /* of a document or an event: texts, as JSON six times */
     SCOPE_HASH_BYTES = 2 * 32 + 1,  /* in hex, with a NUL */
 };
 

@@ -21,7 +21,7 @@
 enum {
     PROGRESS_NS = 250 * 1000 * 1000, /* between two events of progress of one call */
     MESSAGE_BYTES = 1024,            /* of progress */
-    QUESTION_BYTES = 4096,
+    QUESTION_BYTES = 16 << 10,       /* as of clarifications */
 };
 
 /* ---- the table ---- */
@@ -288,7 +288,9 @@ enum weir_status tool_text(struct tool_call *c, const char *member, bool is_need
     *out = weir_json_text(v);
     if (!v && !is_needed) return WEIR_OK;
     if (!v) return tool_fail(c, WEIR_BAD_FIELD, "%s is missing", member);
-    if (weir_json_type_of(v) != WEIR_JSON_STRING || is_blank(*out) || out->len > most)
+    if (weir_json_type_of(v) == WEIR_JSON_STRING && is_blank(*out))
+        return tool_fail(c, WEIR_BAD_FIELD, "%s is empty, or nothing but blanks", member);
+    if (weir_json_type_of(v) != WEIR_JSON_STRING || out->len > most)
         return tool_fail(c, WEIR_BAD_FIELD, "%s has to be a text of 1 to %zu bytes", member, most);
     return WEIR_OK;
 }

@@ -138,6 +138,32 @@ TEST(tools_come_to_an_end)
     stage_stop();
 }
 
+/* As long as docs/sessions.md says; blank is another mistake than long. */
+TEST(a_question_may_be_long_and_not_blank)
+{
+    enum { LONG = 16 << 10 };
+    static char tools[4 * LONG], x[LONG + 1];
+    memset(x, 'x', LONG);
+    snprintf(tools, sizeof tools,
+             USE("a", "ask_user", "{\"question\":\"%sx\"}") "," USE(
+                 "b", "ask_user", "{\"question\":\" \\n\"}") "," USE("c", "ask_user",
+                                                                     "{\"question\":\"%s\"}"),
+             x, x);
+    stage_open();
+    stage->plans[0] = (struct plan){.tools = tools};
+    stage->plans[1] = (struct plan){.deltas = {"Fine."}};
+    struct sent s = send_text(NULL, "?");
+    WAIT_FOR(n_events(s.session, "clarify.request") == 1);
+    T_OK(says(event_text, "\"result\":\"question has to be a text of 1 to 16384 bytes\""));
+    T_OK(says(event_text, "\"result\":\"question is empty, or nothing but blanks\""));
+    T_EQ(CALL("clarify/respond",
+              "{\"requestId\":\"clr_%s_3\",\"answer\":\"%s\",\"source\":\"user\"}", s.turn + 4, x),
+         WEIR_OK);
+    wait_idle(s.session);
+    check_turns(s.session, 1, "done");
+    stage_stop();
+}
+
 /* Some models stop for tools and name none. */
 TEST(a_stop_for_tools_without_any_is_an_end)
 {
