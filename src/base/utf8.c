@@ -91,6 +91,26 @@ void utf8_append_repaired(struct weir_buf *out, struct weir_slice s)
     }
 }
 
+/* At its beginning: controls, and signs that turn the direction of writing or end a line. */
+static bool is_control(struct weir_slice text)
+{
+    const unsigned char *c = (const unsigned char *)text.ptr;
+    if (c[0] < ' ' || c[0] == 0x7F) return true;
+    if (text.len >= 2 && c[0] == 0xC2) return c[1] < 0xA0;  /* U+0080 to U+009F */
+    if (text.len >= 2 && c[0] == 0xD8) return c[1] == 0x9C; /* U+061C */
+    if (text.len < 3 || c[0] != 0xE2) return false;
+    if (c[1] == 0x80) return c[2] == 0x8E || c[2] == 0x8F || (c[2] >= 0xA8 && c[2] <= 0xAE);
+    return c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9; /* U+2066 to U+2069 */
+}
+
+bool utf8_has_controls(struct weir_slice s)
+{
+    /* A byte that goes on with a character is none of those that begin one of these. */
+    for (size_t i = 0; i < s.len; i++)
+        if (is_control((struct weir_slice){s.ptr + i, s.len - i})) return true;
+    return false;
+}
+
 size_t utf8_encode(char out[UTF8_MAX_BYTES], uint32_t c)
 {
     if (c < 0x80) {

@@ -23,6 +23,13 @@ enum utf8_verdict utf8_first(struct weir_slice s, size_t *n);
 /* How many leading bytes are whole, well-formed characters. */
 size_t utf8_valid_prefix(struct weir_slice s);
 
+/*
+ * Whether a text for one line has something in it that is no sign: controls, and what ends a line
+ * or turns the direction of writing, so that a list shows another text, or another row, than is
+ * there.
+ */
+bool utf8_has_controls(struct weir_slice s);
+
 /* Appends s with U+FFFD for each maximal bad part, a cut-off character at the end included. */
 void utf8_append_repaired(struct weir_buf *out, struct weir_slice s);
 

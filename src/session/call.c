@@ -88,6 +88,22 @@ enum weir_status call_refuse(struct session_call *c, enum weir_status st, const 
     return st;
 }
 
+static bool is_blank(struct weir_slice text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        if (text.ptr[i] != ' ') return false;
+    return true;
+}
+
+static enum weir_status check_label(struct session_call *c, const char *member,
+                                    struct weir_slice text)
+{
+    if (is_blank(text)) return call_refuse(c, WEIR_BAD_FIELD, "%s is blank", member);
+    if (utf8_has_controls(text))
+        return call_refuse(c, WEIR_BAD_FIELD, "%s has a control character in it", member);
+    return WEIR_OK;
+}
+
 enum weir_status call_text(struct session_call *c, const struct call_text *t,
                            struct weir_slice *out)
 {
@@ -108,7 +124,7 @@ enum weir_status call_text(struct session_call *c, const struct call_text *t,
     /* JSON can say half of a character, which no text of ours can. */
     if (utf8_valid_prefix(*out) != out->len)
         return call_refuse(c, WEIR_BAD_FIELD, "%s has half of a character in it", t->member);
-    return WEIR_OK;
+    return t->is_label ? check_label(c, t->member, *out) : WEIR_OK;
 }
 
 enum weir_status call_id(struct session_call *c, const char *long_name, struct weir_slice *out)

@@ -112,7 +112,11 @@ static enum weir_status create_check(struct session_call *c)
          &n->session},
         {{.member = "timezone", .max = CRON_ZONE_BYTES, .is_optional = true, .may_be_null = true},
          &n->zone},
-        {{.member = "name", .max = CRON_NAME_BYTES, .is_optional = true, .may_be_null = true},
+        {{.member = "name",
+          .max = CRON_NAME_BYTES,
+          .is_optional = true,
+          .may_be_null = true,
+          .is_label = true},
          &n->name},
     };
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {

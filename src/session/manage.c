@@ -119,10 +119,19 @@ static enum weir_status check_list(struct session_call *c)
     *l = (struct list_call){0};
     weir_buf_init(&l->out, LIST_BYTES);
     c->data = l;
-    enum weir_status st =
-        call_text(c, &(struct call_text){"q", SEARCH_BYTES, true, true, true}, &l->text);
+    enum weir_status st = call_text(c,
+                                    &(struct call_text){.member = "q",
+                                                        .max = SEARCH_BYTES,
+                                                        .is_optional = true,
+                                                        .may_be_null = true,
+                                                        .may_be_empty = true},
+                                    &l->text);
     if (st == WEIR_OK)
-        st = call_text(c, &(struct call_text){"cursor", SESSION_CLIENT_BYTES, true, true, false},
+        st = call_text(c,
+                       &(struct call_text){.member = "cursor",
+                                           .max = SESSION_CLIENT_BYTES,
+                                           .is_optional = true,
+                                           .may_be_null = true},
                        &l->cursor);
     if (st == WEIR_OK && l->cursor.len > 0 && !session_is_id(l->cursor))
         st = call_refuse(c, WEIR_BAD_FIELD, "cursor is none that was given");
@@ -279,12 +288,7 @@ static enum weir_status check_change(struct session_call *c)
 static enum weir_status check_title(struct session_call *c, struct weir_slice title)
 {
     size_t n_chars = 0;
-    for (size_t i = 0; i < title.len; i++) {
-        unsigned char byte = (unsigned char)title.ptr[i];
-        if (byte < 0x20 || byte == 0x7f)
-            return call_refuse(c, WEIR_BAD_FIELD, "title has a control character in it");
-        n_chars += (byte & 0xC0) != 0x80;
-    }
+    for (size_t i = 0; i < title.len; i++) n_chars += ((unsigned char)title.ptr[i] & 0xC0) != 0x80;
     if (n_chars > TITLE_CHARS)
         return call_refuse(c, WEIR_BAD_FIELD, "title is longer than %d characters", TITLE_CHARS);
     return WEIR_OK;
@@ -294,8 +298,10 @@ static enum weir_status check_update(struct session_call *c)
 {
     enum weir_status st = check_change(c);
     struct change_call *w = c->data;
-    const struct call_text title = {
-        .member = "title", .max = (size_t)TITLE_CHARS * UTF8_MAX_BYTES, .may_be_null = true};
+    const struct call_text title = {.member = "title",
+                                    .max = (size_t)TITLE_CHARS * UTF8_MAX_BYTES,
+                                    .may_be_null = true,
+                                    .is_label = true};
     if (st == WEIR_OK) st = call_text(c, &title, &w->title);
     return st == WEIR_OK ? check_title(c, w->title) : st;
 }
@@ -307,7 +313,8 @@ static enum weir_status check_create(struct session_call *c)
     const struct call_text title = {.member = "title",
                                     .max = (size_t)TITLE_CHARS * UTF8_MAX_BYTES,
                                     .is_optional = true,
-                                    .may_be_null = true};
+                                    .may_be_null = true,
+                                    .is_label = true};
     if (st == WEIR_OK) st = call_text(c, &title, &w->title);
     return st == WEIR_OK ? check_title(c, w->title) : st;
 }

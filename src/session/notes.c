@@ -34,30 +34,15 @@ static const char deleted_mark[] = "notes/.deleted";
 
 /* ---- names ---- */
 
-/* Controls that are no ASCII, and signs that turn the direction of writing or end a line. */
-static bool turns_text(struct weir_slice text)
-{
-    const unsigned char *c = (const unsigned char *)text.ptr;
-    if (text.len >= 2 && c[0] == 0xC2) return c[1] < 0xA0;  /* U+0080 to U+009F */
-    if (text.len >= 2 && c[0] == 0xD8) return c[1] == 0x9C; /* U+061C */
-    if (text.len < 3 || c[0] != 0xE2) return false;
-    if (c[1] == 0x80) return c[2] == 0x8E || c[2] == 0x8F || (c[2] >= 0xA8 && c[2] <= 0xAE);
-    return c[1] == 0x81 && c[2] >= 0xA6 && c[2] <= 0xA9; /* U+2066 to U+2069 */
-}
-
 const char *note_name_fault(struct weir_slice name)
 {
     if (name.len == 0 || name.len > NOTE_NAME_BYTES) return "it is too long, or empty";
     if (name.ptr[0] == '.' || name.ptr[0] == ' ' || name.ptr[name.len - 1] == ' ')
         return "it may not begin with a dot or a blank, nor end with a blank";
     if (utf8_valid_prefix(name) != name.len) return "it is not UTF-8";
-    for (size_t i = 0; i < name.len; i++) {
-        unsigned char c = (unsigned char)name.ptr[i];
-        if (c == '/' || c == '\\') return "it may not have a / or \\";
-        if (c < ' ' || c == 0x7F || turns_text(slice_from(name, i)))
-            return "it may not have control characters";
-    }
-    return NULL;
+    for (size_t i = 0; i < name.len; i++)
+        if (name.ptr[i] == '/' || name.ptr[i] == '\\') return "it may not have a / or \\";
+    return utf8_has_controls(name) ? "it may not have control characters" : NULL;
 }
 
 struct note {

@@ -550,8 +550,12 @@ static enum weir_status check_send(struct session_call *c)
     *m = (struct send){0};
     weir_buf_init(&m->skill, SESSION_TEXT_BYTES);
     c->data = m;
-    enum weir_status st = call_text(
-        c, &(struct call_text){"sessionId", SESSION_CLIENT_BYTES, true, true, false}, &session);
+    enum weir_status st = call_text(c,
+                                    &(struct call_text){.member = "sessionId",
+                                                        .max = SESSION_CLIENT_BYTES,
+                                                        .is_optional = true,
+                                                        .may_be_null = true},
+                                    &session);
     if (st == WEIR_OK)
         st = call_text(c, &(struct call_text){.member = "clientId", .max = SESSION_CLIENT_BYTES},
                        &client);

@@ -615,6 +615,7 @@ struct call_text {
     const char *member;
     size_t max;
     bool is_optional, may_be_null, may_be_empty;
+    bool is_label; /* lists show it: in one line, and as it is */
 };
 WEIR_MUST_CHECK enum weir_status call_text(struct session_call *c, const struct call_text *t,
                                            struct weir_slice *out);

@@ -33,7 +33,7 @@ struct weir_slice session_title(char out[SESSION_TITLE_BYTES], struct weir_slice
     for (size_t at = 0; at < line.len; at += n) {
         bool is_whole = utf8_first(slice_from(line, at), &n) == UTF8_WHOLE;
         if (!is_whole) n = 1;
-        if (!is_whole || is_space(line.ptr[at])) {
+        if (!is_whole || is_space(line.ptr[at]) || utf8_has_controls(slice_of(line.ptr + at, n))) {
             is_apart = len > 0;
             continue;
         }

@@ -183,3 +183,37 @@ TEST(nothing_is_valid_and_repaired_to_nothing)
     T_EQ(out.len, 0);
     weir_buf_fini(&out);
 }
+
+TEST(controls_and_what_turns_the_direction_of_writing_are_found)
+{
+    static const struct {
+        const char *text;
+        bool has;
+    } rows[] = {
+        {"", false},
+        {"Gr\xC3\xBC\xC3\x9F"
+         "e \xE2\x80\xA6 \xE2\x80\x93 \xF0\x9F\x98\x80",
+         false},
+        {"\xD8\xA7\xD9\x84", false},                             /* Arabic turns by itself */
+        {"\xF0\x9F\x91\xA9\xE2\x80\x8D\xF0\x9F\x91\xA7", false}, /* joined, U+200D */
+        {"a\tb", true},
+        {"a\x7F", true},
+        {"\xC2\x85", true},      /* U+0085 */
+        {"\xC2\xA0", false},     /* U+00A0 */
+        {"\xD8\x9C", true},      /* U+061C */
+        {"a\xE2\x80\x8E", true}, /* U+200E */
+        {"a\xE2\x80\xA8", true}, /* U+2028 */
+        {"a\xE2\x80\xAE"
+         "b",
+         true}, /* U+202E */
+        {"a\xE2\x80\xAF"
+         "b",
+         false},                  /* U+202F */
+        {"a\xE2\x81\xA6", true},  /* U+2066 */
+        {"a\xE2\x81\xAA", false}, /* U+206A */
+        {"a\xE2\x80", false},     /* not whole */
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        if (utf8_has_controls(weir_slice_of(rows[i].text)) != rows[i].has)
+            t_fail(__FILE__, __LINE__, "row %zu", i);
+}

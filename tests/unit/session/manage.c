@@ -118,6 +118,33 @@ static void title_is(const char *session, const char *title)
         t_fail(__FILE__, __LINE__, "not %s: %s", title, call_text_out);
 }
 
+/* A list shows titles in one line, and as they are. */
+TEST(a_title_is_something_that_can_be_seen)
+{
+    static const struct {
+        const char *title, *why;
+    } rows[] = {
+        {"", "title is empty"},
+        {"  ", "title is blank"},
+        {"a\\tb", "title has a control character in it"},
+        {"a\\u0085b", "title has a control character in it"},
+        {"a\\u202eb", "title has a control character in it"},
+        {"a\\u2028b", "title has a control character in it"},
+    };
+    play_open(false);
+    struct sent s = one_turn("hello");
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        T_EQ(CALL("sessions/update", "{\"id\":\"%s\",\"title\":\"%s\"}", s.session, rows[i].title),
+             WEIR_BAD_FIELD);
+        T_EQ_STR(weir_slice_of(call_why), rows[i].why);
+        T_EQ(CALL("sessions/create", "{\"title\":\"%s\"}", rows[i].title), WEIR_BAD_FIELD);
+    }
+    title_is(s.session, "\"hello\"");
+    s = one_turn("how did \\u202e I sleep?");
+    title_is(s.session, "\"how did I sleep?\"");
+    play_stop();
+}
+
 TEST(the_first_message_is_the_title)
 {
     char id[SESSION_LEN + 1];
