@@ -117,6 +117,38 @@ test("what is said in one tab is there in the other, once", async (scope) => {
   }
 });
 
+/** What a browser does when another tab is in front, or this one again. */
+function see(page, isSeen) {
+  return page.evaluate((isSeen) => {
+    Object.defineProperty(document, "hidden", { value: !isSeen, configurable: true });
+    document.dispatchEvent(new Event("visibilitychange"));
+  }, isSeen);
+}
+
+test("tabs that nobody sees leave their connections to others, and miss nothing", async (scope) => {
+  const { page, profile } = await world(scope, [says("One."), says("Two.")]);
+  await begin(page, "The first");
+  await answers(page).getByText("One.", { exact: true }).waitFor();
+  const route = new URL(page.url()).hash;
+  const tabs = [page];
+  // As many as a browser has connections to a host; the next one would wait for ever.
+  while (tabs.length < 6) {
+    const tab = await profile.tab(route);
+    tabs.push(tab);
+    await answers(tab).getByText("One.", { exact: true }).waitFor();
+  }
+  await Promise.all(tabs.map((tab) => see(tab, false)));
+  const last = await profile.tab(route);
+  await answers(last).getByText("One.", { exact: true }).waitFor();
+  await say(last, "The second");
+  await answers(last).getByText("Two.", { exact: true }).waitFor();
+  equal(await answers(page).count(), 1, "answers that a tab in the background has");
+  await see(page, true);
+  await answers(page).getByText("Two.", { exact: true }).waitFor();
+  await shows(() => page.getByRole("listitem").getByText(/^The (first|second)$/).allInnerTexts(), ["The first", "The second"], "what was said");
+  await shows(() => answers(page).locator(".md").allInnerTexts(), ["One.", "Two."], "answers");
+});
+
 test("an approval waits over a crash of the server, and is given then", async (scope) => {
   const { page, profile, server } = await world(scope, [uses(NOTE), says("It is written down.")]);
   profile.allow(SERVER_GONE);

@@ -18,6 +18,7 @@ import { Transcript } from "../talk/transcript.js";
 const AGAIN_MS = 500; // between two looks at messages whose text is not known; longer each time
 const LAST_AGAIN_MS = 15000;
 const TITLE_CHARS = 200;
+const UNSEEN_MS = 5000; // that the stream of a tab which nobody sees is kept
 
 /** What one asks before one begins, and the head of the page. */
 class Head {
@@ -168,15 +169,29 @@ class SessionPage {
     this.readPending();
     this.jobs.load();
     this.skills.load();
+    this.follow(data.seq);
+    const onSeen = () => this.onSeen();
+    document.addEventListener("visibilitychange", onSeen, { signal: this.app.signal });
+    onSeen();
+    this.composer.focus();
+  }
+
+  follow(sinceSeq) {
     this.stream = this.sessions.stream(this.id, {
-      sinceSeq: data.seq,
+      sinceSeq,
       signal: this.app.signal,
       onEvent: (event, seq) => this.onEvent(event, seq),
       onGap: ({ first, last }) => this.events.push({ type: "gap", first, last }),
       onState: (state) => this.onState(state),
       onError: (error, how) => this.onError(error, how),
     });
-    this.composer.focus();
+  }
+
+  /** It never ends, and browsers open six connections to a host: one that nobody sees is one that others need. */
+  onSeen() {
+    clearTimeout(this.unseen);
+    if (document.hidden) this.unseen = setTimeout(() => this.stream.close(), UNSEEN_MS);
+    else if (this.stream.closed && !this.isGone) this.follow(this.stream.lastSeq);
   }
 
   onEvent(event, seq) {
@@ -380,6 +395,7 @@ class SessionPage {
 
   end() {
     clearTimeout(this.timer);
+    clearTimeout(this.unseen);
     this.stream?.close();
     this.events.cancel();
     this.asks.destroy();
