@@ -567,6 +567,40 @@ test("a question that was settled elsewhere ends nothing, whatever becomes of th
   );
 });
 
+test("whoever leaves a chat has decided nothing", async () => {
+  await withServer(
+    (request, response) => sendEvents(response, frame("msg_1:1", "dlp_preview", { decisionId: "dlp_1" })),
+    async (url, requests) => {
+      const ways = {
+        close: (stream) => stream.close(),
+        abort: (stream, control) => control.abort(),
+        later: (stream) => void setImmediate(() => stream.close()),
+        leave: () => true,
+      };
+      for (const [name, leave] of Object.entries(ways)) {
+        requests.length = 0;
+        const control = new AbortController();
+        let answered;
+        const onPreview = async (preview, { signal }) => {
+          answered = until(() => signal.aborted, `${name} is told`);
+          await answered;
+          return "allow";
+        };
+        const stream = new Weir({ baseUrl: url }).chat.stream("Hi", { signal: control.signal, onPreview });
+        const left = (async () => {
+          for await (const _ of stream) if (leave(stream, control)) break;
+        })();
+        await left.catch((error) => assert.ok(error instanceof AbortError, error));
+        await answered;
+        // What would be sent is on its way by now: a request of our own comes behind it.
+        await new Promise((resolve) => setImmediate(resolve));
+        await fetch(`${url}/later`).then((response) => response.body.cancel());
+        assert.deepEqual(requests.map((each) => each.url).slice(1), ["/later"], name);
+      }
+    },
+  );
+});
+
 test("silence where it may be is asked about without a word", async () => {
   await withServer(
     (request, response, nth) => {

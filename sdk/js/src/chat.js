@@ -144,7 +144,7 @@ class Previews {
   #chat;
   #onPreview;
   #stream;
-  #control = null;
+  #question = null;
 
   /** Why the stream was ended, if it was from here. */
   error = null;
@@ -159,7 +159,8 @@ class Previews {
     if (type === "dlp_resolved" || type === "dlp_blocked") this.end();
     if (type !== "dlp_preview") return;
     this.end();
-    const { signal } = (this.#control = new AbortController());
+    // Whoever leaves the stream has not decided that anything may leave.
+    const { signal } = (this.#question = linked(this.#stream.signal));
     this.#ask(data, signal).catch((error) => {
       // Whoever was told that it is settled may well give up: nobody waits for their answer.
       if (signal.aborted) return;
@@ -181,7 +182,8 @@ class Previews {
   }
 
   end() {
-    this.#control?.abort();
-    this.#control = null;
+    this.#question?.abort();
+    this.#question?.free();
+    this.#question = null;
   }
 }
