@@ -16,6 +16,7 @@ import { importer } from "./data/importer.js";
 import { createConnection, watchedFetch } from "./lib/connection.js";
 import { confirmDialog } from "./lib/dialog.js";
 import { h, replace } from "./lib/dom.js";
+import { keepDrafts, useDrafts } from "./lib/drafts.js";
 import { match } from "./lib/router.js";
 import { announce, toast } from "./shell/announce.js";
 import { showFailure, watchFailures } from "./shell/failure.js";
@@ -98,6 +99,7 @@ function forgetWho(isExpiry) {
 
 function onUnauthorized(path) {
   if (!app.me || path === "/auth/session") return;
+  keepDrafts(main);
   forgetWho(true);
   show();
 }
@@ -105,6 +107,7 @@ function onUnauthorized(path) {
 function drawFrame() {
   // What somebody has queued waits for them, and is not sent for whoever else comes next.
   importer.use({ weir: app.weir, owner: app.me?.owner ?? null, connection });
+  if (!hasExpired) useDrafts(app.me?.owner);
   frame.dataset.state = app.me ? "in" : "out";
   replace(document.querySelector("[data-tools]"), headerTools(app));
   replace(document.querySelector("[data-nav]"), app.me ? navigation() : null);

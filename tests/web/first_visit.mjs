@@ -125,6 +125,40 @@ test("signing out takes the cookie back, here and on the server", async (scope) 
   await page.getByRole("heading", { name: "Sign in" }).waitFor();
 });
 
+test("what was written when a key is revoked is there again for its owner, and for nobody else", async (scope) => {
+  const { server, profile } = await withKey(scope);
+  const expire = async (key) => {
+    server.makeKey("--owner", "ann", "--scopes", "read,write,admin");
+    await server.request("DELETE", `/v1/keys/${key.split("_")[1]}`);
+    return server.key;
+  };
+  const [route, name] = ["#/chat/new", "Message"];
+  const page = await profile.tab(route);
+  const field = page.getByRole("textbox", { name });
+  await signIn(page, server.key);
+  await field.fill("Not sent yet");
+  let key = await expire(server.key);
+  await page.getByRole("button", { name: "Send", exact: true }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await quiet(page);
+  await expectNothingKept(page, "Not sent yet");
+  await signIn(page, key);
+  await expectSignedIn(page);
+  equal([await field.inputValue(), new URL(page.url()).hash], ["Not sent yet", route], "what was written");
+
+  // A question that was asked and not taken, too.
+  await page.evaluate(() => (location.hash = "#/ask"));
+  await page.getByRole("textbox", { name: "Your question" }).fill("How did I sleep?");
+  key = await expire(key);
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await quiet(page);
+  const bob = weir("key", "create", "--data", server.data, "--owner", "bob").trim();
+  await signIn(page, bob);
+  await expectSignedIn(page);
+  equal(await page.getByRole("textbox", { name: "Your question" }).inputValue(), "", "what somebody else sees");
+});
+
 test("a key that is revoked meanwhile leads back to signing in, and on from there", async (scope) => {
   const { server, profile } = await withKey(scope);
   const page = await profile.tab("#/memory");

@@ -3,6 +3,7 @@
 
 import { ConnectionError, WeirError } from "/sdk/index.js";
 import { h, replace } from "../lib/dom.js";
+import { keepDrafts } from "../lib/drafts.js";
 import { showFailure, showMissing } from "./failure.js";
 import { markCurrent } from "./navigation.js";
 import { createScrollMemory } from "./scroll.js";
@@ -88,6 +89,7 @@ export class Stage {
       if (this.#current !== mine || error.name === "AbortError") return;
       // What the server or the network refuses is told on the page; what is our own fault, here too.
       if (!(error instanceof WeirError)) console.error(error);
+      keepDrafts(mine.root);
       this.#leave();
       this.#failed = mine;
       if (!mine.root.isConnected) this.#place(mine);

@@ -2,6 +2,7 @@
 // Where one writes: grows with its text, Enter sends, Shift and Enter begins a new line.
 
 import { h, newId } from "../lib/dom.js";
+import { takeDraft } from "../lib/drafts.js";
 import { icon } from "../lib/icons.js";
 
 /**
@@ -27,6 +28,7 @@ export class Composer {
       class: "textarea say-input",
       rows: 1,
       placeholder,
+      value: takeDraft(label) ?? "",
       on: { input: () => this.#refresh(), keydown: (event) => this.#onKey(event) },
     });
     this.element = h(

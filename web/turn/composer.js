@@ -2,6 +2,7 @@
 // Where a question is typed. Enter asks, Shift and Enter begin a new line.
 
 import { h, newId, setText } from "../lib/dom.js";
+import { takeDraft } from "../lib/drafts.js";
 import { icon } from "../lib/icons.js";
 import { once } from "../lib/once.js";
 
@@ -31,7 +32,7 @@ export function composer({ label, placeholder, isLabelHidden = false, button = "
     maxlength: MAX_CHARS,
     placeholder,
     "aria-describedby": problemId,
-    value,
+    value: takeDraft(label) ?? value,
   });
   const problem = h("p", { id: problemId, class: "field-problem", role: "alert" });
   const send = h("button", { type: "submit", class: "button button-primary" }, icon("arrow"), button);
