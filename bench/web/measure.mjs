@@ -20,9 +20,10 @@ function filesUnder(folder, prefix) {
 /** Bytes of everything that the page may load, as they are sent. */
 export async function weigh(scope) {
   const server = await startWeir(scope);
-  const targets = ["/", ...filesUnder("web", "/web/"), ...filesUnder("sdk/js/src", "/sdk/")];
+  const targets = ["/", "/web/style.css", ...filesUnder("web", "/web/"), ...filesUnder("sdk/js/src", "/sdk/")];
   let sum = 0;
-  for (const target of new Set(targets)) {
+  for (const target of targets) {
+    if (target === "/web/index.html") continue; // it is sent as "/"
     const answer = await fetch(server.url + target, { headers: { "Accept-Encoding": "gzip" } });
     await answer.arrayBuffer();
     if (answer.ok) sum += Number(answer.headers.get("content-length"));
