@@ -133,6 +133,17 @@ test("a turn that is stopped says so, and can be asked again", async (scope) => 
   await shows(() => page.getByRole("textbox", { name: "Your question" }).inputValue(), QUESTION, "the question");
 });
 
+test("a follow-up that is asked again keeps its conversation", async (scope) => {
+  const { server } = await withModel(scope, { command: { default: { status: 400, message: "no such model" } } });
+  const messages = [{ role: "user", content: QUESTION }, { role: "assistant", content: "It is." }, { role: "user", content: "Since when?" }];
+  const { id } = await server.json("POST", "/v1/turns", { messages });
+  const { page } = await openPage(scope, server, `#/turns/${id}`);
+  await page.getByRole("button", { name: "Ask again" }).click();
+  await until(() => page.url().includes("turn_") && turnOf(page) !== id, "another turn is shown");
+  await page.getByRole("heading", { level: 1, name: "Since when?" }).waitFor();
+  equal((await server.json("GET", `/v1/turns/${turnOf(page)}`)).messages, messages, "what was asked");
+});
+
 test("a model that is down fails the turn in words", async (scope) => {
   const { server } = await withModel(scope, { command: { default: { status: 400, message: "no such model" } } });
   const { page } = await openPage(scope, server, `#/turns/${await askTurn(server)}`);

@@ -4,6 +4,7 @@
 
 import { h, replace } from "../lib/dom.js";
 import { perFrame } from "../lib/frame.js";
+import { once } from "../lib/once.js";
 import { serverNow } from "../lib/server_clock.js";
 import { answerSection } from "../turn/answer.js";
 import { composer } from "../turn/composer.js";
@@ -19,21 +20,33 @@ import { phaseText } from "../turn/words.js";
 const TICK_MS = 250; // how often a bar that grows is drawn when nothing else happens
 const MAX_MESSAGES = 20; // of the conversation that goes with a follow-up
 
+/** A turn of these messages, and to its page. */
+async function put(app, messages, options) {
+  const turn = await app.weir.turns.create({ messages }, options);
+  app.go(`/turns/${turn.id}`);
+}
+
+/** A question alone can be changed before it is asked again; a conversation would be lost on the way. */
+function asksAgain(app, getTurn) {
+  const again = once((messages, options) => put(app, messages, options));
+  return () => {
+    const { messages } = getTurn();
+    if (messages.length === 1) return app.go(`/ask?q=${encodeURIComponent(questionOf(getTurn()))}`);
+    again(messages).catch((error) => app.toast(`It was not asked: ${error.message}`, "error"));
+  };
+}
+
 function followUp(app, getTurn, getState) {
   const form = composer({
     label: "Ask a follow-up",
     placeholder: "And on weekends?",
     button: "Ask",
-    ask: async (text, options) => {
+    ask: (text, options) => {
       const messages = [
         ...getTurn().messages,
         { role: "assistant", content: getState().result.answer },
       ].slice(-MAX_MESSAGES);
-      const turn = await app.weir.turns.create(
-        { messages: [...messages, { role: "user", content: text }] },
-        options,
-      );
-      app.go(`/turns/${turn.id}`);
+      return put(app, [...messages, { role: "user", content: text }], options);
     },
   });
   form.element.hidden = true;
@@ -88,7 +101,10 @@ function makePage(root, id, app) {
     head: new TurnHead(app, id, () => cancelTurn(app, id, parts.head.cancel)),
     notice: h("div"),
     cost: costNote(),
-    answer: answerSection(id, () => app.go(`/ask?q=${encodeURIComponent(questionOf(page.turn))}`)),
+    answer: answerSection(
+      id,
+      asksAgain(app, () => page.turn),
+    ),
     facts: new FactSheet(app, id),
     checks: checksSection(),
     lanes: lanesSection(),
