@@ -133,6 +133,25 @@ test("a turn that is stopped says so, and can be asked again", async (scope) => 
   await shows(() => page.getByRole("textbox", { name: "Your question" }).inputValue(), QUESTION, "the question");
 });
 
+test("a long question is asked as it is, and one that is too long is refused in words", async (scope) => {
+  const { server } = await withModel(scope, { options: ["--max-body", "64K"] });
+  const { page, profile } = await openPage(scope, server);
+  profile.allow(/413/);
+  const field = page.getByRole("textbox", { name: "Your question" });
+  const tooLong = "why ".repeat(20_000).trim();
+  await field.fill(tooLong);
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.getByRole("alert").getByText(/longer than the server takes/).waitFor();
+  equal((await field.inputValue()).length, tooLong.length, "characters that are kept");
+  const long = tooLong.slice(0, 40_000).trim();
+  await field.fill("");
+  await field.focus();
+  await page.keyboard.insertText(long); // as what is pasted
+  await page.getByRole("button", { name: "Ask", exact: true }).click();
+  await page.waitForURL(/#\/turns\/turn_/);
+  equal((await server.json("GET", `/v1/turns/${turnOf(page)}`)).messages[0].content.length, long.length, "characters asked");
+});
+
 test("a follow-up that is asked again keeps its conversation", async (scope) => {
   const { server } = await withModel(scope, { command: { default: { status: 400, message: "no such model" } } });
   const messages = [{ role: "user", content: QUESTION }, { role: "assistant", content: "It is." }, { role: "user", content: "Since when?" }];

@@ -6,13 +6,13 @@ import { takeDraft } from "../lib/drafts.js";
 import { icon } from "../lib/icons.js";
 import { once } from "../lib/once.js";
 
-const MAX_CHARS = 20000;
 const MAX_HEIGHT = 260; // pixels; then it scrolls
 
 function problemText(error) {
   if (error.code === "concurrency_limit_exceeded")
     return "As many of your questions as may be are being answered. Wait for one to end, or stop one.";
   if (error.code === "rate_limit_exceeded") return "Too many requests at once. Try again in a moment.";
+  if (error.status === 413) return "This is longer than the server takes. Your question is still here; make it shorter.";
   if (error.status === undefined)
     return "The server cannot be reached. Your question is still here; try again.";
   return error.message;
@@ -29,7 +29,6 @@ export function composer({ label, placeholder, isLabelHidden = false, button = "
     id,
     class: "textarea question-input",
     rows: 2,
-    maxlength: MAX_CHARS,
     placeholder,
     "aria-describedby": problemId,
     value: takeDraft(label) ?? value,
