@@ -85,6 +85,29 @@ test("what the server could not give is there when it is back, without a click",
   await heading(page, "History").waitFor();
 });
 
+test("the start and the chats are whole when the server is back", async (scope) => {
+  const server = await startWeir(scope);
+  await endedTurn(server, await askTurn(server, "how did I sleep?"));
+  const { page, profile } = await openPage(scope, server, "#/chat");
+  profile.allow(SERVER_GONE);
+  await page.getByText("None yet. What you write").waitFor();
+  await page.getByRole("link", { name: "Ask", exact: true }).click();
+  await page.getByText("There are no data yet.").waitFor();
+  await quiet(page);
+  await server.kill();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await page.getByText(/Conversations could not be loaded/).waitFor();
+  await server.start();
+  await page.getByText("None yet. What you write begins the first one.").waitFor();
+  await server.kill();
+  await page.getByRole("link", { name: "Ask", exact: true }).click();
+  await page.getByText(/Your data could not be loaded/).waitFor();
+  await page.getByText(/Turns could not be loaded/).waitFor();
+  await server.start();
+  await page.getByText("There are no data yet.").waitFor();
+  await page.getByRole("link", { name: "how did I sleep?" }).waitFor();
+});
+
 test("title and focus follow to another view", async (scope) => {
   const { page } = await openPage(scope, await startWeir(scope), "#/ask");
   await until(async () => (await page.title()) === "Ask · weir", "the title is there");

@@ -49,6 +49,17 @@ export function isPassing({ status, name, code }) {
   return name === "ConnectionError" || name === "TimeoutError" || code === "stream_incomplete";
 }
 
+/** When it was the network that failed, act() as soon as the server is heard again: once. */
+export function whenHeard(connection, error, act) {
+  if (error.status !== undefined || !isPassing(error)) return;
+  connection.report("requests", "offline");
+  const stop = connection.subscribe((state) => {
+    if (state !== "connected") return;
+    stop();
+    act();
+  });
+}
+
 /**
  * fetch, watched: what the network does is reported as "requests", and an answer of 401 goes to
  * `onUnauthorized(path)`. Given to the SDK, so that no view has to think of either.

@@ -2,6 +2,7 @@
 // Where views are shown, one after the other: what is left is cleaned up, what fails says so.
 
 import { ConnectionError, WeirError } from "/sdk/index.js";
+import { whenHeard } from "../lib/connection.js";
 import { h, replace } from "../lib/dom.js";
 import { keepDrafts } from "../lib/drafts.js";
 import { showFailure, showMissing } from "./failure.js";
@@ -94,19 +95,8 @@ export class Stage {
       this.#failed = mine;
       if (!mine.root.isConnected) this.#place(mine);
       showFailure(mine.root, error, this.#app, () => this.show());
-      if (error instanceof ConnectionError) this.#showAgain(mine);
+      whenHeard(this.#app.connection, error, () => this.#failed === mine && this.show());
     }
-  }
-
-  /** When the server is heard again, what it could not give is asked for once more. */
-  #showAgain(mine) {
-    const { connection } = this.#app;
-    connection.report("requests", "offline");
-    const stop = connection.subscribe((state) => {
-      if (state !== "connected") return;
-      stop();
-      if (this.#failed === mine) this.show();
-    });
   }
 
   async #render(mine, found) {

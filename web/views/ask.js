@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The start: a question, ideas for one, and what was asked lately.
 
+import { whenHeard } from "../lib/connection.js";
 import { h, replace } from "../lib/dom.js";
 import { ago, count, shorten } from "../lib/format.js";
 import { address } from "../lib/router.js";
@@ -113,8 +114,7 @@ function recent(turns) {
 export const view = {
   title: "Ask",
   render(root, params, app) {
-    const control = new AbortController();
-    const { signal } = control;
+    const { signal } = app;
     const context = contextOptions();
     const form = composer({
       label: "Your question",
@@ -147,15 +147,16 @@ export const view = {
       ),
     );
     form.input.focus({ preventScroll: true });
-    const note = (box, what) => (error) =>
-      signal.aborted ||
-      replace(box, h("p", { class: "hint" }, `${what} could not be loaded: ${error.message}`));
-    app.weir.data
-      .metrics({ signal })
-      .then((metrics) => replace(ideasBox, ideas(metrics, form.ask)), note(ideasBox, "Your data"));
-    app.weir.turns
-      .list({ limit: RECENT, signal })
-      .then((page) => replace(recentBox, recent(page.items)), note(recentBox, "Turns"));
-    return () => control.abort();
+    const load = async (box, what, read) => {
+      try {
+        replace(box, await read());
+      } catch (error) {
+        if (signal.aborted) return;
+        replace(box, h("p", { class: "hint" }, `${what} could not be loaded: ${error.message}`));
+        whenHeard(app.connection, error, () => signal.aborted || load(box, what, read));
+      }
+    };
+    load(ideasBox, "Your data", async () => ideas(await app.weir.data.metrics({ signal }), form.ask));
+    load(recentBox, "Turns", async () => recent((await app.weir.turns.list({ limit: RECENT, signal })).items));
   },
 };

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Chats: one conversation beside the list of all of them, and the shield's questions about what is private.
 
+import { whenHeard } from "../lib/connection.js";
 import { confirmDialog } from "../lib/dialog.js";
 import { h, newId, replace, setText } from "../lib/dom.js";
 import { frameQueue } from "../lib/frame.js";
@@ -136,13 +137,22 @@ class ChatPage {
     this.draw();
     document.addEventListener("visibilitychange", () => this.comeBack(), { signal: this.app.signal });
     window.addEventListener("focus", () => this.comeBack(), { signal: this.app.signal });
-    this.list
-      .loadMore()
-      .catch((error) => error.name !== "AbortError" && this.app.toast(`Conversations could not be loaded: ${error.message}`, "error"));
+    this.loadList();
     if (!this.isNew) await this.open();
     this.isOpen = true;
     this.draw();
     if (this.isNew || !this.state.reply) this.composer.focus();
+  }
+
+  async loadList() {
+    const { signal, toast, connection } = this.app;
+    try {
+      await this.list.loadMore();
+    } catch (error) {
+      if (signal.aborted) return;
+      toast(`Conversations could not be loaded: ${error.message}`, "error");
+      whenHeard(connection, error, () => signal.aborted || this.loadList());
+    }
   }
 
   /** A conversation has no stream between its replies: whoever comes back looks whether it went on elsewhere. */

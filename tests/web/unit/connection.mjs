@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createConnection, isPassing, watchedFetch } from "../../../web/lib/connection.js";
+import { createConnection, isPassing, watchedFetch, whenHeard } from "../../../web/lib/connection.js";
 
 test("the worst of all states is shown, and each change once", () => {
   const connection = createConnection();
@@ -51,6 +51,19 @@ test("a request that the page itself has given up says nothing about the server"
   );
   await assert.rejects(fetch("http://weir.example/", { signal: control.signal }));
   assert.equal(connection.state, "connected");
+});
+
+test("what the network has kept is asked for once more when the server is heard again", () => {
+  const connection = createConnection();
+  let nAsked = 0;
+  const failed = (error) => whenHeard(connection, error, () => nAsked++);
+  failed({ name: "ServerError", status: 500 });
+  failed(new TypeError("mine"));
+  assert.equal(connection.state, "connected");
+  failed({ name: "ConnectionError" });
+  assert.deepEqual([connection.state, nAsked], ["offline", 0]);
+  for (const state of ["connected", "offline", "connected"]) connection.report("requests", state);
+  assert.equal(nAsked, 1);
 });
 
 test("what may go better later is told from what will not", async () => {
