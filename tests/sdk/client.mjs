@@ -485,6 +485,24 @@ test("what ends an ask says which turn it is of", async () => {
   );
 });
 
+test("what a turn failed of is told, whatever the event says", async () => {
+  const said = { code: "cost_limit_exceeded", message: "enough" };
+  const unsaid = ["internal_error", "the turn has failed, and does not say why"];
+  const wanted = new Map([[null, unsaid], [{}, unsaid], [{ error: null }, unsaid], [7, unsaid], [{ error: { code: 7, message: {} } }, unsaid]]);
+  wanted.set({ error: said }, Object.values(said));
+  for (const [data, [code, message]] of wanted)
+    await withServer(
+      (request, response) => {
+        if (request.method === "POST") return sendJson(response, 201, { id: "turn_7", status: "queued" });
+        return sendEvents(response, frame(1, "turn.failed", data));
+      },
+      async (url) => {
+        const error = await failure(new Weir({ baseUrl: url }).turns.ask("Hi"));
+        assert.deepEqual([error.name, error.code, error.message, error.turnId], ["TurnFailedError", code, message, "turn_7"]);
+      },
+    );
+});
+
 test("a program that has left its streams comes to its end", async () => {
   await withServer(endless, async (url) => {
     const sdk = new URL("../../sdk/js/src/index.js", import.meta.url);
@@ -820,6 +838,33 @@ test("a list whose cursor does not move comes to its end", async () => {
     (request, response) => sendJson(response, 200, { data: [1], next_cursor: "same" }),
     async (url) => assert.deepEqual(await collect(new Weir({ baseUrl: url }).turns.list().iter()), [1, 1]),
   );
+});
+
+test("an answer that is no list is told", async () => {
+  for (const body of ["null", "[]", "{}", '{"data":null,"json":{"sessions":7}}', "", "5"])
+    await withServer(
+      (request, response) => response.end(body),
+      async (url) => {
+        const weir = new Weir({ baseUrl: url });
+        const { turns, sessions, data } = weir;
+        for (const list of [() => turns.list().page(), () => collect(turns.list()), () => collect(sessions.list()), () => data.metrics()]) {
+          const error = await failure(list());
+          assert.deepEqual([error.name, error.code, error.status], ["ApiError", "bad_answer", 200], body);
+        }
+      },
+    );
+});
+
+test("an error's message is a text, whatever the answer says", async () => {
+  const bodies = { null: "null", '{"error":{"message":5}}': '{"error":{"message":5}}', '{"error":{"message":{"a":1},"code":7}}': null };
+  for (const [body, shown] of Object.entries(bodies))
+    await withServer(
+      (request, response) => response.writeHead(400).end(body),
+      async (url) => {
+        const error = await failure(new Weir({ baseUrl: url }).turns.retrieve("t"));
+        assert.deepEqual([error.name, error.code, error.message], ["InvalidRequestError", "http_400", shown ?? body]);
+      },
+    );
 });
 
 test("a file goes piece by piece, and again from its beginning", async () => {

@@ -7,6 +7,9 @@
 //            ├── AbortError                            the caller's signal
 //            └── ApiError                              an answer that says no: see classOf()
 
+/** What somebody else has said, where it is a text at all. */
+const textOr = (value, other) => (typeof value === "string" && value ? value : other);
+
 /** Everything that this package throws on purpose. */
 export class WeirError extends Error {
   constructor(message, { code, cause } = {}) {
@@ -45,8 +48,9 @@ export class StreamError extends WeirError {}
 
 /** A turn that ended with turn.failed; `code` is the server's. */
 export class TurnFailedError extends WeirError {
-  constructor({ code, message, request_id: requestId = null, docs_url: docsUrl = null }) {
-    super(message, { code });
+  constructor(error) {
+    const { code, message, request_id: requestId = null, docs_url: docsUrl = null } = error ?? {};
+    super(textOr(message, "the turn has failed, and does not say why"), { code: textOr(code, "internal_error") });
     Object.assign(this, { requestId, docsUrl });
   }
 }
@@ -138,10 +142,10 @@ export function errorOf(response, page, now = Date.now()) {
   const told = body?.error ?? body?.json ?? {};
   // Browsers tell nothing about an answer that leads elsewhere.
   const isElsewhere = response.type === "opaqueredirect" || (response.status >= 300 && response.status < 400);
-  const code = isElsewhere ? "redirected" : typeof told.code === "string" ? told.code : `http_${response.status}`;
+  const code = isElsewhere ? "redirected" : textOr(told.code, `http_${response.status}`);
   const shown = isElsewhere ? "the server sends us elsewhere, where we do not go: is the baseUrl right?" : told.message;
   return new (classOf(response.status, code))(
-    shown ?? (page.trim().slice(0, SHOWN_CHARS) || `HTTP ${response.status}`),
+    textOr(shown, page.trim().slice(0, SHOWN_CHARS) || `HTTP ${response.status}`),
     {
       status: response.status,
       code,

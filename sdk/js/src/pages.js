@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Lists that come in pages.
 
+import { ApiError } from "./errors.js";
+
 /**
  * Await it for a page: what the server says, with `items` and `next`, the cursor of the page behind it
  * or null. Iterate over `.iter()` for everything.
@@ -46,11 +48,17 @@ export class Pages {
   }
 }
 
+/** A page of what the server says, or an error: what answered may be no server of ours. */
+export function pageOf(page, items, next) {
+  if (Array.isArray(page?.[items])) return { ...page, items: page[items], next: page[next] ?? null };
+  throw new ApiError("the answer is no list: is the baseUrl right?", { status: 200, code: "bad_answer" });
+}
+
 /** A list of the server's, whose members and cursor may be called otherwise than `data` and `next_cursor`. */
 export function pagesOf(client, path, { cursor, ...query }, options, { items = "data", next = "next_cursor" } = {}) {
   const load = async (cursor) => {
     const page = await client.request("GET", path, { ...options, query: { ...query, cursor } });
-    return { ...page, items: page[items], next: page[next] };
+    return pageOf(page, items, next);
   };
   return new Pages(load, cursor);
 }

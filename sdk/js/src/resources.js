@@ -2,7 +2,7 @@
 // People's own things: memory, data, laboratory results, documents; who one is, and keys.
 
 import { named } from "./client.js";
-import { pagesOf } from "./pages.js";
+import { pageOf, pagesOf } from "./pages.js";
 import { numberedStream } from "./turns.js";
 import { blobOf, countingFetch } from "./upload.js";
 
@@ -52,7 +52,7 @@ export class Data {
   }
 
   async metrics(options) {
-    return (await this.#client.request("GET", "/v1/data/metrics", options)).data;
+    return pageOf(await this.#client.request("GET", "/v1/data/metrics", options), "data").items;
   }
 
   /** Values by day; `from` and `to` are days as "2026-05-31". */

@@ -3,7 +3,7 @@
 
 import { named, newIdempotencyKey } from "./client.js";
 import { EventStream } from "./event_stream.js";
-import { Pages, pagesOf } from "./pages.js";
+import { pageOf, Pages, pagesOf } from "./pages.js";
 
 export class Sessions {
   #client;
@@ -23,14 +23,14 @@ export class Sessions {
       ...named(options),
       json: { json: input },
     });
-    return answer.json;
+    return answer?.json;
   }
 
   /** The newest first; `q` is looked for in titles and messages. */
   list({ q, limit, cursor, ...options } = {}) {
     return new Pages(async (cursor) => {
       const page = await this.call("sessions/list", { q, limit, cursor: cursor ?? undefined }, options);
-      return { ...page, items: page.sessions, next: page.nextCursor };
+      return pageOf(page, "sessions", "nextCursor");
     }, cursor);
   }
 

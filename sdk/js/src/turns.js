@@ -124,8 +124,8 @@ export class Turns {
   async #resultOf(id, { onEvent, ...options }) {
     for await (const event of this.stream(id, options)) {
       await onEvent?.(event);
-      if (event.type === "turn.completed") return event.data.result;
-      if (event.type === "turn.failed") throw new TurnFailedError(event.data.error);
+      if (event.type === "turn.completed") return event.data?.result;
+      if (event.type === "turn.failed") throw new TurnFailedError(event.data?.error);
     }
     const ended = await this.retrieve(id, { signal: options.signal });
     if (ended.error) throw new TurnFailedError(ended.error);
