@@ -108,6 +108,29 @@ test("the start and the chats are whole when the server is back", async (scope) 
   await page.getByRole("link", { name: "how did I sleep?" }).waitFor();
 });
 
+test("a beat that is late says nothing while others are heard", async (scope) => {
+  const { page } = await openPage(scope, await startWeir(scope), "#/memory");
+  await heading(page, "Memory").waitFor();
+  await quiet(page);
+  const badge = page.getByRole("banner").getByRole("status");
+  await page.route("**/v1/whoami", () => {}); // no answer, ever
+  const beat = page.waitForEvent("requestfailed", (request) => request.url().endsWith("/v1/whoami"));
+  await page.evaluate(() => {
+    window.badges = new Set();
+    const element = document.querySelector(".connection");
+    new MutationObserver(() => window.badges.add(element.dataset.state)).observe(element, { attributes: true });
+    window.dispatchEvent(new Event("online"));
+  });
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByText("Nothing was asked yet").waitFor();
+  await beat;
+  await page.getByRole("link", { name: "Memory" }).click();
+  await heading(page, "Memory").waitFor();
+  equal(await page.evaluate(() => [...window.badges]), [], "what the badge said meanwhile");
+  await page.evaluate(() => window.dispatchEvent(new Event("online")));
+  await badge.getByText("Offline").waitFor();
+});
+
 test("title and focus follow to another view", async (scope) => {
   const { page } = await openPage(scope, await startWeir(scope), "#/ask");
   await until(async () => (await page.title()) === "Ask · weir", "the title is there");

@@ -3,6 +3,9 @@
 
 import { noteServerDate } from "./server_clock.js";
 
+export const PATIENCE_MS = 5000;
+const LAST_PATIENCE_MS = 40000;
+
 const rank = { connected: 0, reconnecting: 1, offline: 2 };
 
 /**
@@ -12,6 +15,7 @@ const rank = { connected: 0, reconnecting: 1, offline: 2 };
  */
 export function createConnection() {
   const states = new Map();
+  let heardAt = 0;
   const listeners = new Set();
   let shown = "connected";
 
@@ -27,8 +31,13 @@ export function createConnection() {
     get state() {
       return shown;
     },
+    /** When anybody last heard the server, by performance.now(). */
+    get heardAt() {
+      return heardAt;
+    },
     report(key, state) {
       if (!Object.hasOwn(rank, state)) throw new TypeError(`no state of a connection: ${state}`);
+      if (state === "connected") heardAt = performance.now();
       states.set(key, state);
       update();
     },
@@ -47,6 +56,11 @@ export function createConnection() {
 export function isPassing({ status, name, code }) {
   if (status !== undefined) return status === 408 || status === 429 || status >= 500;
   return name === "ConnectionError" || name === "TimeoutError" || code === "stream_incomplete";
+}
+
+/** How long the next beat may take; `tookMs`: the last one, null if it was missed. A network that is slow is none that is away. */
+export function patienceAfter(patienceMs, tookMs) {
+  return Math.min(LAST_PATIENCE_MS, tookMs === null ? patienceMs * 2 : Math.max(PATIENCE_MS, tookMs * 3));
 }
 
 /** When it was the network that failed, act() as soon as the server is heard again: once. */

@@ -2,16 +2,17 @@
 // Whether the server is there, also while nobody asks it anything.
 
 import { TimeoutError } from "/sdk/index.js";
+import { PATIENCE_MS, patienceAfter } from "../lib/connection.js";
 
 const CALM_MS = 20000;
 const FIRST_RETRY_MS = 1000;
 const LAST_RETRY_MS = 15000;
-const PATIENCE_MS = 5000;
 
 /** What an answer says about the connection is noted by the watched fetch; none at all is noted here. */
 export function startHeartbeat(app) {
   let timer = 0;
   let retryMs = FIRST_RETRY_MS;
+  let patienceMs = PATIENCE_MS;
 
   async function beat() {
     clearTimeout(timer);
@@ -20,13 +21,18 @@ export function startHeartbeat(app) {
   }
 
   async function ask() {
+    const begin = performance.now();
+    let isLate = false;
     try {
-      const options = { maxRetries: 0, timeout: PATIENCE_MS };
+      const options = { maxRetries: 0, timeout: patienceMs };
       // Whoever was somebody wants to hear of it when that is over.
       await (app.me ? app.weir.auth.whoami(options) : app.weir.auth.me(options));
     } catch (error) {
-      if (error instanceof TimeoutError) app.connection.report("requests", "offline");
+      isLate = error instanceof TimeoutError;
+      // Others may have been heard while it waited behind them.
+      if (isLate && app.connection.heardAt < begin) app.connection.report("requests", "offline");
     }
+    patienceMs = patienceAfter(patienceMs, isLate ? null : performance.now() - begin);
   }
 
   function plan() {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createConnection, isPassing, watchedFetch, whenHeard } from "../../../web/lib/connection.js";
+import { createConnection, isPassing, PATIENCE_MS, patienceAfter, watchedFetch, whenHeard } from "../../../web/lib/connection.js";
 
 test("the worst of all states is shown, and each change once", () => {
   const connection = createConnection();
@@ -51,6 +51,20 @@ test("a request that the page itself has given up says nothing about the server"
   );
   await assert.rejects(fetch("http://weir.example/", { signal: control.signal }));
   assert.equal(connection.state, "connected");
+});
+
+test("patience grows with each beat that is missed, and keeps to what beats take", () => {
+  let patience = PATIENCE_MS;
+  const grown = [1, 2, 3, 4].map(() => (patience = patienceAfter(patience, null)));
+  assert.deepEqual(grown, [10000, 20000, 40000, 40000]);
+  assert.equal(patienceAfter(20000, 7000), 21000);
+  assert.equal(patienceAfter(20000, 20), PATIENCE_MS);
+  const connection = createConnection();
+  connection.report("requests", "offline");
+  assert.equal(connection.heardAt, 0);
+  const before = performance.now();
+  connection.report("turn", "connected");
+  assert.ok(connection.heardAt >= before);
 });
 
 test("what the network has kept is asked for once more when the server is heard again", () => {
