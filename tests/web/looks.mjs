@@ -3,7 +3,7 @@
 // nothing happens, and in the middle of something.
 import { DESKTOP, PHONE, Profile, axeSource, quiet } from "./harness/browser.mjs";
 import { equal, expect, test, until } from "./harness/cases.mjs";
-import { startWeir } from "./harness/server.mjs";
+import { Model, says, startWeir } from "./harness/server.mjs";
 import { approvalWaits, halfThought, reviewWaits } from "./harness/scenes.mjs";
 import { allRoutes, askTurn, endedTurn, livedIn, withModel } from "./harness/worlds.mjs";
 
@@ -99,6 +99,27 @@ test("an approval that waits is fine, too", async (scope) => {
   const { page } = await approvalWaits(scope);
   await page.evaluate(axeSource());
   equal(await problemsOf(page, "an approval"), [], "problems");
+});
+
+test("a word that is wider than a phone breaks, wherever it stands", async (scope) => {
+  const word = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft";
+  const levels = [1, 2, 3, 4, 5, 6].map((level) => `${"#".repeat(level)} ${word}`);
+  const answer = [...levels, `> ${word}`, `- ${word}`, `1. **${word}**`, `| ${word} | b |\n|---|---|\n| ${word} | ${word} |`, `\`${word}\``].join("\n\n");
+  const model = await Model.start(scope, { default: says(answer) });
+  const server = await startWeir(scope, { models: model.config() });
+  const { sessionId } = await server.call("chat/send", { clientId: "test", text: word });
+  await server.request("POST", "/ai/chat", { conversationId: "conv_word", messages: [{ role: "user", content: word }] });
+  await server.json("POST", "/v1/memory", { category: "goal", text: word });
+  const turn = await askTurn(server, `${word} ${word}?`);
+  await endedTurn(server, turn);
+  const profile = await Profile.open(scope, server, { viewport: PHONE, isMobile: true });
+  const page = await profile.tab();
+  const routes = allRoutes({ turn, session: sessionId, chat: "conv_word" }).filter((route) => !route.includes("resting"));
+  for (const route of routes) {
+    await settled(page, route);
+    if (/ses_|conv_/.test(route)) await page.getByRole("article").locator("blockquote").waitFor();
+    equal(await page.evaluate(sticksOut), [], route);
+  }
 });
 
 test("the shield's review is fine, too", async (scope) => {
