@@ -128,6 +128,37 @@ test("the shield's review is fine, too", async (scope) => {
   equal(await problemsOf(page, "the review"), [], "problems");
 });
 
+test("the shield's review can be read and answered on a screen that is enlarged four times", async (scope) => {
+  const { page } = await reviewWaits(scope);
+  await page.setViewportSize({ width: 320, height: 256 });
+  await page.reload();
+  const dialog = page.getByRole("dialog", { name: /private/ });
+  await dialog.waitFor();
+  // What is inside of the view and of every box that scrolls around it.
+  const share = (element) => {
+    const { top, bottom, height } = element.getBoundingClientRect();
+    let [low, high] = [0, window.innerHeight];
+    for (let box = element.parentElement; box; box = box.parentElement) {
+      if (getComputedStyle(box).overflowY === "visible") continue;
+      const edge = box.getBoundingClientRect();
+      [low, high] = [Math.max(low, edge.top), Math.min(high, edge.bottom)];
+    }
+    return (Math.min(bottom, high) - Math.max(top, low)) / Math.min(height, window.innerHeight);
+  };
+  const title = dialog.getByRole("heading", { level: 2 });
+  expect((await title.evaluate(share)) > 0.9, "its title is seen first");
+  const parts = [dialog.getByText(/looked at it before/), dialog.getByText(/found by/).first(), dialog.getByText("ann.lee@example.org"),
+    dialog.getByLabel("Remember for this conversation"), ...["Send redacted", "Send as it is", "Do not send"].map((name) => dialog.getByRole("button", { name }))];
+  for (const part of parts) {
+    await part.scrollIntoViewIfNeeded();
+    const seen = await part.evaluate(share);
+    expect(seen > 0.9, "a part that can be seen", await part.innerText(), seen);
+  }
+  await page.keyboard.press("Tab");
+  await dialog.getByRole("button", { name: "Send redacted" }).click();
+  await dialog.waitFor({ state: "detached" });
+});
+
 test("signing in and help are fine, too", async (scope) => {
   const server = await startWeir(scope, { isOpen: false });
   const profile = await Profile.open(scope, server);

@@ -94,6 +94,7 @@ export class Review {
     this.#dialog = openDialog({ title: "This message has something private in it", class: "review", isSticky: true, body: bodyOf(ask) });
     this.#dialog.element.append(this.#foot());
     this.#buttons[0].focus();
+    this.#dialog.element.scrollTop = 0; // where all of it scrolls, what was found comes first
   }
 
   #button({ choice, label, kind, what }) {
