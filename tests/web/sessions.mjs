@@ -74,6 +74,27 @@ test("a tool that is allowed runs, and its call is shown with what came of it", 
   await answers(page).getByText("write_note").first().waitFor();
 });
 
+test("what goes from right to left does, and turns nothing round that is beside it", async (scope) => {
+  const note = uses(["write_note", { name: "packing", text: "a\u202egpj.exe \u2067hidden" }]);
+  const { page } = await world(scope, [says("שלום עולם, it is late.\n\nAnd so on."), note]);
+  const said = "מה השעה?";
+  await begin(page, said);
+  // Where the first letters of a paragraph are, seen from its middle.
+  const side = (place) => place.evaluate((element) => {
+    const range = document.createRange();
+    range.setStart(element.firstChild, 0);
+    range.setEnd(element.firstChild, 2);
+    const [box, all] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+    return (box.left + box.right) / 2 > (all.left + all.right) / 2 ? "right" : "left";
+  });
+  equal(await side(answers(page).getByText(/it is late/)), "right", "a paragraph in Hebrew");
+  equal(await side(answers(page).getByText("And so on.")), "left", "a paragraph in English");
+  const field = page.getByRole("textbox", { name: "Message" });
+  equal(await field.evaluate((element) => getComputedStyle(element).unicodeBidi), "plaintext", "what is written");
+  await say(page, "Note it.");
+  await approval(page).getByText("a\\u202egpj.exe \\u2067hidden", { exact: true }).waitFor();
+});
+
 test("a tool that is denied does not run, and the model is told why", async (scope) => {
   const { page, model } = await world(scope, [uses(NOTE), says("As you wish.")]);
   await begin(page, "Note the coat, please.");

@@ -6,22 +6,22 @@ import { h, newId, replace, setText } from "../lib/dom.js";
 import { clock } from "../lib/format.js";
 import { icon } from "../lib/icons.js";
 import { createCountdown } from "./countdown.js";
-import { prettyValue } from "./words.js";
+import { plainly, prettyValue } from "./words.js";
 
 const MAX_REASON_CHARS = 1000;
 
 /** Members of an object line by line; anything else as it is. */
 function argsNode(args) {
   if (args === null || typeof args !== "object" || Array.isArray(args))
-    return h("pre", { class: "tool-value", tabindex: 0 }, prettyValue(args));
+    return h("pre", { class: "tool-value", tabindex: 0 }, plainly(prettyValue(args)));
   const value = (each) =>
     typeof each === "string"
-      ? h("dd", { class: "request-arg" }, each)
-      : h("dd", null, h("pre", { class: "tool-value" }, prettyValue(each)));
+      ? h("dd", { class: "request-arg" }, plainly(each))
+      : h("dd", null, h("pre", { class: "tool-value" }, plainly(prettyValue(each))));
   return h(
     "dl",
     { class: "facts request-args" },
-    Object.entries(args).map(([name, each]) => [h("dt", null, name), value(each)]),
+    Object.entries(args).map(([name, each]) => [h("dt", null, plainly(name)), value(each)]),
   );
 }
 

@@ -5,6 +5,13 @@ import { shorten } from "../lib/format.js";
 
 const SHOWN_CHARS = 20000; // of arguments or a result
 
+const UNSEEN = /[\u061c\u200b\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]/g;
+
+/** What cannot be seen and may make a text look like another one, written out. */
+export function plainly(text) {
+  return text.replace(UNSEEN, (char) => `\\u${char.charCodeAt(0).toString(16).padStart(4, "0")}`);
+}
+
 /** JSON as people read it; a text that is JSON, too. Of what is very long, the beginning. */
 export function prettyValue(value) {
   let text = value;

@@ -12,9 +12,16 @@ import {
   failureWords,
   kindWords,
   outcomeWords,
+  plainly,
   prettyValue,
   resultLine,
 } from "../../../web/talk/words.js";
+
+test("what cannot be seen is written out, and letters of all languages stay", () => {
+  assert.equal(plainly("a\u202egpj.exe"), "a\\u202egpj.exe");
+  assert.equal(plainly("\u2066x\u2069\u200b\u061c\ufeff"), "\\u2066x\\u2069\\u200b\\u061c\\ufeff");
+  for (const text of ["שלום", "می‌خواهم", "👩‍⚕️ naïve\n\tß"]) assert.equal(plainly(text), text);
+});
 
 test("values are shown as JSON, and long ones by their beginning", () => {
   assert.equal(prettyValue({ a: 1 }), '{\n  "a": 1\n}');
