@@ -49,6 +49,13 @@ export function safeHref(address) {
   }
 }
 
+/** How many characters at the end of a text are some of these; a pattern would begin anew at each of them. */
+function endOf(text, chars) {
+  let at = text.length;
+  while (at > 0 && chars.includes(text[at - 1])) at--;
+  return text.length - at;
+}
+
 function matchAt(pattern, text, at) {
   pattern.lastIndex = at;
   return pattern.exec(text);
@@ -126,7 +133,7 @@ class Inline {
 
   newline() {
     const last = this.out.at(-1);
-    const spaces = last?.type === "text" ? (/ +$/.exec(last.text)?.[0].length ?? 0) : 0;
+    const spaces = last?.type === "text" ? endOf(last.text, " ") : 0;
     if (spaces > 0) last.text = last.text.slice(0, -spaces);
     if (spaces >= 2) this.lineBreak(1);
     else this.push("\n");
@@ -213,7 +220,7 @@ class Inline {
     const before = this.at > 0 ? this.text[this.at - 1] : " ";
     const found =
       /\w/.test(before) || this.brackets.length > 0 ? null : matchAt(URL_HERE, this.text, this.at);
-    const address = found?.[0].replace(/[.,;:!?'*_~)]+$/, "");
+    const address = found?.[0].slice(0, found[0].length - endOf(found[0], ".,;:!?'*_~)"));
     const href = address && safeHref(address);
     if (href) return this.link(href, address, this.at, address.length);
     const plain = matchAt(PLAIN_HERE, this.text, this.at + 1);

@@ -346,6 +346,18 @@ for (const [name, make] of Object.entries(HOSTILE)) {
   });
 }
 
+test("marks that end in something else are looked at once", () => {
+  const deadlineMs = 10_000 * Number(process.env.WEIR_PATIENCE ?? 1);
+  const hostile = { "spaces before a line's end": `a${" ".repeat(6 * MANY)}b\nc`, "an address that goes on": `http://a${".".repeat(6 * MANY)}b c` };
+  for (const [name, text] of Object.entries(hostile)) {
+    const begin = performance.now();
+    assert.ok(parseBlocks(text).length > 0);
+    const ms = performance.now() - begin;
+    // Linear it takes some milliseconds; begun anew at each mark, most of a minute.
+    assert.ok(ms < deadlineMs, `${name}: ${ms} ms`);
+  }
+});
+
 test("a megabyte of everything together is read", () => {
   const text = Object.values(HOSTILE)
     .map((make) => make().slice(0, 30_000))
