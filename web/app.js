@@ -136,7 +136,7 @@ async function start() {
 /** Somebody signed in or out in another tab: it is the same cookie. */
 async function onOtherTab() {
   const before = app.me;
-  const now = await app.weir.auth.me();
+  const now = await app.weir.auth.me().catch(() => before); // the next request says who it is
   if (now?.owner === before?.owner && now?.access === before?.access) return;
   app.me = now;
   hasExpired = false;

@@ -50,6 +50,39 @@ test("signing in and out in one tab does so in the others", async (scope) => {
   await heading(one, "Sign in").waitFor();
 });
 
+test("signing in elsewhere while the server is gone is no failure here", async (scope) => {
+  const server = await startWeir(scope);
+  const { page, profile } = await openPage(scope, server, "#/memory");
+  profile.allow(SERVER_GONE);
+  await heading(page, "Memory").waitFor();
+  await quiet(page);
+  let nFailed = 0;
+  await page.route("**/auth/me", (route) => route.abort("connectionrefused").finally(() => nFailed++));
+  await page.evaluate(() => {
+    window.rejected = [];
+    addEventListener("unhandledrejection", ({ reason }) => window.rejected.push(reason.message));
+    new BroadcastChannel("weir.signin").postMessage("changed");
+  });
+  await until(() => nFailed >= 3, "it has asked and given up");
+  await quiet(page);
+  await page.evaluate(() => new Promise((resolve) => setTimeout(resolve)));
+  equal(await page.evaluate(() => window.rejected), [], "what nobody caught");
+  equal(await page.getByRole("alert").count(), 0, "notes");
+});
+
+test("an error that begins with an address says it as it is", async (scope) => {
+  const server = await startWeir(scope);
+  const { page, profile } = await openPage(scope, server, "#/turns");
+  profile.allow(SERVER_GONE);
+  await heading(page, "History").waitFor();
+  await page.getByRole("link", { name: "Memory" }).click();
+  await heading(page, "Memory").waitFor();
+  await quiet(page);
+  await server.kill();
+  await page.getByRole("link", { name: "History" }).click();
+  await page.getByRole("alert").getByText(/^http:\/\/127\.0\.0\.1:\d+ cannot be reached/).waitFor();
+});
+
 test("a view that fails tells the request's number, and tries again", async (scope) => {
   const { page, profile } = await openPage(scope, await startWeir(scope), "#/ask");
   profile.allow(BROKEN);

@@ -21,7 +21,8 @@ const advice = {
 
 /** What the server or the network said, as a sentence. */
 function message(error) {
-  const sentence = capitalised(String(error.message || "Nobody knows why."));
+  const said = String(error.message || "Nobody knows why.");
+  const sentence = /^\w+:/.test(said) ? said : capitalised(said); // an address stays as it is
   return /[.!?…]$/.test(sentence) ? sentence : `${sentence}.`;
 }
 
