@@ -20,7 +20,10 @@ static const struct {
 } magics[] = {
     {"%PDF", 4, "a PDF document"},
     {"\x1f\x8b", 2, "a gzip file: unpack it first"},
-    {"PK", 2, "a zip archive inside of an archive: unpack it first"},
+    /* One that was named itself was opened, so this is one of its members. */
+    {"PK\3\4", 4, "a zip archive inside of an archive: unpack it first"},
+    {"PK\5\6", 4, "a zip archive inside of an archive: unpack it first"},
+    {"PK", 2, "a zip archive that is damaged"},
     {"7z\xbc\xaf", 4, "a 7-Zip archive: unpack it first"},
     {"Rar!", 4, "a RAR archive: unpack it first"},
     {"\x89PNG", 4, "a picture"},

@@ -13,6 +13,8 @@ static const struct {
     {"\x01\x02", "it looks like binary data"},
     {"%PDF-1.4", "it looks like a PDF document"},
     {"\x1f\x8b\x08", "it looks like a gzip file: unpack it first"},
+    {"PK\x03\x04\x14", "it looks like a zip archive inside of an archive: unpack it first"},
+    {"PKnope", "it looks like a zip archive that is damaged"},
     {"\xff\xfe<", "it looks like text in UTF-16: save it as UTF-8"},
     {"a,b\n1,2\n", "it looks like CSV with the columns a, b"},
     {"a;b;c\n", "it looks like CSV with the columns a, b, c"},
