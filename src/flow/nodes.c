@@ -88,8 +88,8 @@ static uint64_t weight(const char *holder, struct weir_slice run)
 }
 
 /*
- * By rendezvous: all who see the same nodes say the same, and one more or less moves few runs. Where
- * all are drained, among those.
+ * By rendezvous: all who see the same nodes say the same, and one more or less moves few runs.
+ * Where all are drained, among those.
  */
 const struct peer *flow_chosen_locked(const struct flow *f, struct weir_slice run)
 {
