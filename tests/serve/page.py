@@ -100,16 +100,25 @@ def scripts_without_their_comments_are_the_same_scripts():
     for text, wanted in (
             ("a // b\nc", "a\nc"), ("  a;\n\n  b;", "a;b;"), ("/* a\n * b */\nc", "c"), ("a /* b */ + c", "a+c"), ("a/* b */b", "a b"),
             ("'// a' + \"/* b */\"", "'// a'+\"/* b */\""), ("'\\'// a'", "'\\'// a'"), ("`// a\n   /* b */`", "`// a\n   /* b */`"),
-            ("`${a /* b */} // c` // d", "`${a /* b */} // c`"), ("`${`}`}// a`// b", "`${`}`}// a`"), ("`${{ a: '}' }.a}// a`;  // b", "`${{ a: '}' }.a}// a`;"),
+            ("`${a /* b */} // c` // d", "`${a} // c`"), ("`${`}`}// a`// b", "`${`}`}// a`"), ("`${{ a: '}' }.a}// a`;  // b", "`${{a:'}'}.a}// a`;"),
             ("x = /[/*]'\"`/g; // a", "x=/[/*]'\"`/g;"), ("x = /\\//; // a", "x=/\\//;"), ("return /'/.test(a); // '", "return/'/.test(a);"),
             ("a / b; // /", "a/b;"), ("(a) / b / c // '", "(a)/b/c"), ("a[0] / 2 // `", "a[0]/2"), ("f(/a`/, /b\"/) // c", "f(/a`/,/b\"/)"),
             ("`\\`// a`", "`\\`// a`"), ("`$// a`", "`$// a`"), ("x = a\n/* b */\n  .c\n  ?.d", "x=a.c?.d"), ("a  \t\n", "a"), ("", ""),
             ("a + +b - -c + ++d", "a+ +b- -c+ ++d"), ("1 .x", "1 .x"), ("a / /b/.c", "a/ /b/.c"), ("return a", "return a"), ("a ? .5 : b", "a?.5:b"),
             ("static #a = $ in b", "static #a=$ in b"), ("let ü = 1", "let ü=1"), ("async function* f() {}", "async function*f(){}"),
             # Where a line ends a statement it stays.
-            ("a\nb", "a\nb"), ("return\na", "return\na"), ("a = {\n  b: 1,\n}\nc()", "a={b:1,}\nc()"), ("a\n++b", "a\n++b"), ("a\n(b)", "a\n(b)"),
-            ("a /* b\n c */ d", "a\nd"), ("if (a)\n  b\nelse c", "if(a)\nb\nelse c"), ("class A {\n  a = 1\n  #b\n  [c] = 1\n}", "class A{a=1\n#b\n[c]=1}"),
-            ("f(\n  a,\n  b =>\n    c,\n)", "f(a,b=>\nc,)"), ("a &&\nb\n|| c", "a&&b||c"), ("`a`\n`b`", "`a`\n`b`")):
+            ("a\nb", "a\nb"), ("return\na", "return\na"), ("a = {\n  b: 1,\n}\nc()", "a={b:1}\nc()"), ("a\n++b", "a\n++b"), ("a\n(b)", "a\n(b)"),
+            ("a /* b\n c */ d", "a\nd"), ("if (a)\n  b\nelse c", "if(a)\nb\nelse c"), ("class A {\n  a = 1\n  #b\n  [c] = 1\n}", "class A{a=1\n#a\n[c]=1}"),
+            ("f(\n  a,\n  b =>\n    c,\n)", "f(a,b=>\nc)"), ("a &&\nb\n|| c", "a&&b||c"), ("`a`\n`b`", "`a`\n`b`"), ("a = () => {}\n(b)", "a=()=>{}\n(b)"),
+            ("a = {\n  b() {\n  },\n}\n++c", "a={b(){}}\n++c"),
+            # Behind a block it ends nothing.
+            ("if (a) { b }\nc", "if(a){b}c"), ("try { a }\nfinally { b }\nc", "try{a}finally{b}c"), ("class A { b() { c }\n  d() {} }", "class A{b(){c}d(){}}"),
+            # A comma or a semicolon goes where it says nothing.
+            ("[a, , ]", "[a,,]"), ("[, a]", "[,a]"), ("(a, ) => b", "(a)=>b"), ("f(a, ')', )", "f(a,')')"), ("{ a; }", "{a}"), ("{ a(); }", "{a()}"),
+            ("{ while (a); }", "{while(a);}"), ("{ for await (a of b) ; }", "{for await(a of b);}"), ("{ if (a) b; else ; }", "{if(a)b;else;}"),
+            ("{ ; }", "{;}"), ("for (;;) a", "for(;;)a"), ("{ a = (b); }", "{a=(b)}"),
+            # Private names are short, in templates, too; what looks like one stays.
+            ("this.#long + `#long ${this.#long} ${'#long'}` + (#other in a)", "this.#a+`#long ${this.#a} ${'#long'}`+(#b in a)")):
         equal(slim(text), wanted, text)
         equal(slim(wanted), wanted, "again")
     for text in ("`a", "`${a`", "`${'}'`"):
@@ -120,9 +129,9 @@ def scripts_without_their_comments_are_the_same_scripts():
             expect(str(problem).startswith("1: "), "the line", problem)
     style = embedder().slim_style
     for text, wanted in (
-            ('/* a\n b */\nc { \n  d: "/* e */"; /* f */\n}\n', 'c{d:"/* e */";}'), ("a:hover ,\nb :is(c) > d { e: 1px }", "a:hover,b :is(c) > d{e:1px}"),
+            ('/* a\n b */\nc { \n  d: "/* e */"; /* f */\n}\n', 'c{d:"/* e */"}'), ("a:hover ,\nb :is(c) > d { e: 1px }", "a:hover,b :is(c) > d{e:1px}"),
             ("@media (min-width: 4em) and (a) {\n}", "@media (min-width:4em) and (a){}"), ("a { b: calc(1px + 2px) '  ;  ' }", "a{b:calc(1px + 2px) '  ;  '}"),
-            ("a { b: url(data:x) }", "a{b:url(data:x)}"), ("a\n  b {\n  c: 1px\n    2px;\n}", "a b{c:1px 2px;}")):
+            ("a { b: url(data:x) }", "a{b:url(data:x)}"), ("a\n  b {\n  c: 1px\n    2px;\n}", "a b{c:1px 2px}")):
         equal(style(text), wanted, text)
     if not shutil.which("node"):
         raise Skip("whether they can be read: node is not there")
