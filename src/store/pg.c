@@ -70,6 +70,7 @@ struct pg {
     PGconn *conn;
     unsigned timeout_ms;
     enum weir_status broken; /* why nothing comes of it any more; WEIR_OK: something may */
+    bool was_late;           /* it is that no answer came in time */
 
     struct map statements; /* by the address of their text */
     unsigned n_statements;
@@ -281,6 +282,11 @@ const char *pg_state(const struct pg *pg)
 int pg_process(const struct pg *pg)
 {
     return PQbackendPID(pg->conn);
+}
+
+bool pg_was_late(const struct pg *pg)
+{
+    return pg->was_late;
 }
 
 int pg_version(const struct pg *pg)
@@ -523,7 +529,10 @@ static WEIR_MUST_CHECK enum weir_status wait_for(struct pg *pg)
         int left = PQflush(pg->conn);
         if (left < 0) return lose(pg, PQerrorMessage(pg->conn));
         uint64_t now = now_ms();
-        if (now >= deadline) return lose(pg, "the server did not answer in time");
+        if (now >= deadline) {
+            pg->was_late = true;
+            return lose(pg, "the server did not answer in time");
+        }
         struct pollfd poll_fd = {.fd = PQsocket(pg->conn),
                                  .events = (short)(POLLIN | (left > 0 ? POLLOUT : 0))};
         int n = poll(&poll_fd, 1, (int)(deadline - now));

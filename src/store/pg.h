@@ -64,6 +64,8 @@ bool pg_names_several(const char *url);
 
 /* Nothing comes of it any more: close it. */
 bool pg_is_broken(const struct pg *pg);
+/* It is because no answer came in time. */
+bool pg_was_late(const struct pg *pg);
 
 /* How the last statement failed, for people; its SQLSTATE, or "" when there is none. */
 const char *pg_message(const struct pg *pg);

@@ -2,6 +2,9 @@
 /*
  * A bounded number of connections for those who read. One that idles is given out before a new one
  * is made, the newest first, so that few are warm rather than all of them lukewarm.
+ *
+ * A server that did not answer in time is asked by one at a time until it does again: the others
+ * are told at once what they would be told after a long wait.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -22,6 +25,7 @@ struct pg_pool {
     unsigned n_max;
     unsigned n_out; /* given out, or being made */
     unsigned n_idle;
+    bool is_slow;          /* the last answer did not come in time */
     uint64_t not_until_ns; /* none could be made: who comes before that is told so at once */
     uint64_t n_waits, n_busy;
     struct pg *idle[];
@@ -71,13 +75,14 @@ void pg_pool_free(struct pg_pool *pool)
     mem_free(pool);
 }
 
-/* Waits for one that idles, or for the right to make one. */
+/* Waits for one that idles, or for the right to make one. WEIR_STORAGE: somebody tries it. */
 static WEIR_MUST_CHECK enum weir_status wait_for_place(struct pg_pool *pool, unsigned wait_ms,
                                                        struct pg **out)
 {
     struct timespec deadline = clock_deadline(wait_ms);
     enum weir_status st = WEIR_OK;
     pthread_mutex_lock(&pool->lock);
+    if (pool->is_slow && pool->n_out > 0) st = WEIR_STORAGE;
     if (pool->n_out >= pool->n_max) pool->n_waits++;
     while (st == WEIR_OK && pool->n_out >= pool->n_max) {
         if (pthread_cond_timedwait(&pool->came_back, &pool->lock, &deadline) != 0 &&
@@ -87,9 +92,8 @@ static WEIR_MUST_CHECK enum weir_status wait_for_place(struct pg_pool *pool, uns
     if (st == WEIR_OK) {
         pool->n_out++;
         *out = pool->n_idle > 0 ? pool->idle[--pool->n_idle] : NULL;
-    } else {
-        pool->n_busy++;
     }
+    if (st == WEIR_BUSY) pool->n_busy++;
     pthread_mutex_unlock(&pool->lock);
     return st;
 }
@@ -133,10 +137,11 @@ enum weir_status pg_pool_take(struct pg_pool *pool, unsigned wait_ms, struct pg 
 
 void pg_pool_give(struct pg_pool *pool, struct pg *pg)
 {
-    bool is_broken = pg_is_broken(pg);
+    bool is_broken = pg_is_broken(pg), was_late = pg_was_late(pg);
     CHECK(pg_n_pending(pg) == 0 || is_broken);
     if (is_broken) pg_close(pg);
     pthread_mutex_lock(&pool->lock);
+    if (was_late || !is_broken) pool->is_slow = was_late;
     while (is_broken && pool->n_idle > 0) pg_close(pool->idle[--pool->n_idle]);
     if (!is_broken) pool->idle[pool->n_idle++] = pg;
     CHECK(pool->n_out > 0);

@@ -15,6 +15,7 @@
 static const int64_t now_ms = 1000;
 
 struct base {
+    const char *url;
     struct pg *pg;
     struct pg_pool *pool;
 };
@@ -26,6 +27,7 @@ static bool open_base(struct base *b, const char *name)
     if (!url) return false;
     T_EQ(pg_open(&b->pg, &(struct pg_options){.url = url}, NULL), WEIR_OK);
     T_EQ(pg_migrate(b->pg, NULL), WEIR_OK);
+    b->url = url;
     T_EQ(pg_pool_new(&b->pool, &(struct pg_options){.url = url, .role = PG_READER}, 2), WEIR_OK);
     return true;
 }
@@ -354,6 +356,31 @@ TEST(large_documents_are_listed_in_parts)
     T_EQ(count_listed(&b, q, 1), 9);
     q.limit = 8;
     T_EQ(count_listed(&b, q, 1), 8);
+    close_base(&b);
+}
+
+TEST(server_that_does_not_answer_is_asked_by_one_at_a_time)
+{
+    struct base b;
+    struct pg *probe = NULL, *other = NULL;
+    struct log_state state;
+    if (!open_base(&b, "slow")) return;
+    pg_pool_free(b.pool);
+    const struct pg_options impatient = {
+        .url = b.url, .role = PG_READER, .timeout_ms = 300, .statement_ms = 60000};
+    T_EQ(pg_pool_new(&b.pool, &impatient, 2), WEIR_OK);
+    T_EQ(state_of(&b, "a", &state), WEIR_OK);
+    T_EQ(pg_script(b.pg, "BEGIN; LOCK TABLE weir.logs"), WEIR_OK);
+    T_EQ(state_of(&b, "a", &state), WEIR_STORAGE);
+    T_EQ(pg_script(b.pg, "ROLLBACK"), WEIR_OK);
+    T_EQ(pg_pool_take(b.pool, 0, &probe), WEIR_OK);
+    T_EQ(state_of(&b, "a", &state), WEIR_STORAGE); /* at once, though there is room */
+    T_EQ(pg_script(probe, "SELECT 1"), WEIR_OK);
+    pg_pool_give(b.pool, probe);
+    T_EQ(pg_pool_take(b.pool, 0, &probe), WEIR_OK);
+    T_EQ(pg_pool_take(b.pool, 0, &other), WEIR_OK);
+    pg_pool_give(b.pool, probe);
+    pg_pool_give(b.pool, other);
     close_base(&b);
 }
 
