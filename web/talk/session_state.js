@@ -249,6 +249,12 @@ function isTold(state, turn) {
   return turn.parts.length === 0 || (last !== undefined && textOf(last) === textOf(turn));
 }
 
+/** In front of later turns: messages that were read meanwhile may be further on than the events. */
+function place(state, turn) {
+  const at = turn.ulid ? state.items.findIndex((item) => ulidOf(item) > turn.ulid) : -1;
+  return at < 0 ? append(state, turn) : { ...state, items: state.items.toSpliced(at, 0, turn) };
+}
+
 function endTurn(state, seq, end, text = null) {
   const turn = complete(running(state, seq), text);
   const over = { ...state, turn: null, asks: [], told: [] };
@@ -257,7 +263,7 @@ function endTurn(state, seq, end, text = null) {
       ...over,
       usage: addUsage(state.usage, { input: -turn.usage.input, output: -turn.usage.output, costUsd: -turn.usage.costUsd }),
     });
-  return releaseNotes(append(over, { ...turn, end }));
+  return releaseNotes(place(over, { ...turn, end }));
 }
 
 /** A turn that another one follows although it never ended: its end was among what is lost. */

@@ -412,3 +412,15 @@ test("a thousand deltas are one text, and the state before is not touched", () =
   assert.equal(state.turn.parts[0].text, "ab".repeat(1000));
   assert.equal(JSON.stringify(begun), before);
 });
+
+test("messages that were read before the events of a turn's end came stay behind that turn", () => {
+  let state = reduceSession(emptySession, snapshot([user(A, "a")], { queue: [{ turnId: `trn_${B}`, text: "b", createdAt: "x" }] }));
+  state = play(state, start(A), text("One."), persisted(A, "user", 1));
+  const messages = [user(A, "a"), user(A, "and this", 1), answer(A, "One. Two."), user(B, "b")];
+  state = reduceSession(state, snapshot(messages));
+  state = play(state, text(" Two."), persisted(A, "assistant"), done("One. Two."), persisted(B, "user"));
+  assert.equal(kinds(state), "said turn said");
+  state = play(state, start(B), text("B."), persisted(B, "assistant"), done("B."));
+  assert.equal(kinds(state), "said turn said turn");
+  assert.deepEqual([state.items[1].ulid, state.items[2].text, state.items[3].ulid], [A, "b", B]);
+});
